@@ -1,0 +1,188 @@
+package pawl
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/value"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// maxErrorText bounds what is recorded of an error, in bytes.
+const maxErrorText = 4 << 10
+
+// Context returns ctx carrying the run, for [Step], [Map] and everything below
+// them. The end of ctx is an interruption of the run, never a failure.
+func (r *Run) Context(ctx context.Context) context.Context {
+	return context.WithValue(ctx, scopeKey{}, &scope{run: r, base: ctx})
+}
+
+// Result decodes the recorded result into *p, strictly, and returns true if the
+// run is complete. If the result does not fit, the error matches [ErrMismatch] and
+// *p is unchanged.
+func (r *Run) Result(p any) (done bool, err error) {
+	r.mu.Lock()
+	text := r.result
+	r.mu.Unlock()
+	if text == nil {
+		return false, nil
+	}
+	if err := value.Decode(text, p, false); err != nil {
+		return true, &RunError{Op: "read the result of", RunID: r.id, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged"}
+	}
+	return true, nil
+}
+
+// Complete records v as the run's result. When it returns nil the result is
+// durable, no further step is taken, and every later start gets the result
+// without running anything. Completing again with an equal value is nil, with
+// another one [ErrComplete]. A value that cannot be stored is [ErrInvalid], and
+// the run stays open.
+func (r *Run) Complete(v any) error {
+	text, err := value.Encode(v)
+	if err != nil {
+		return &RunError{Op: "complete", RunID: r.id, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "the run stays resumable"}
+	}
+	r.gate.Lock()
+	defer r.gate.Unlock()
+	r.mu.Lock()
+	ended, result := r.ended, r.result
+	r.mu.Unlock()
+	switch {
+	case result != nil && bytes.Equal(result, text):
+		return nil
+	case ended != nil:
+		return &RunError{Op: "complete", RunID: r.id, Err: ended}
+	}
+	b := line.NewBody(journal.KindComplete, "", vfs.Now())
+	if n := r.unasked(); n > 0 {
+		b.Int("unasked", int64(n))
+		r.store.log.Info("recorded steps that nobody asked for", "run", r.id, "steps", n)
+	}
+	if _, err := r.log.Append(withValue(b, text, reflect.TypeOf(v)), true); err != nil {
+		return r.writeError("complete", "", err)
+	}
+	r.mu.Lock()
+	r.result, r.ended = text, ErrComplete
+	r.mu.Unlock()
+	return nil
+}
+
+// withValue finishes a body with a value. Only raw JSON can hold bytes that must
+// not stand in a line as they are; everything else was encoded clean.
+func withValue(b *line.Body, text []byte, t reflect.Type) []byte {
+	if value.IsRaw(t) {
+		return b.Value(text).Bytes()
+	}
+	return b.CleanValue(text).Bytes()
+}
+
+// unasked counts recorded results that this attempt did not ask for, leaving out
+// those inside a step that was answered from its record.
+func (r *Run) unasked() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for key, s := range r.fold.Steps {
+		if s.Status == journal.StepDone && r.asked[key] == 0 && !r.insideAsked(key) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Run) insideAsked(key string) bool {
+	for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
+		if r.asked[key[:i]] == stepDone {
+			return true
+		}
+	}
+	return false
+}
+
+// Fail records that this attempt ended with cause. The run is then failed and, like
+// any other, resumable: the next start tries again what has no result. When it
+// returns nil that is durable.
+func (r *Run) Fail(cause error) error {
+	if cause == nil {
+		return &RunError{Op: "fail", RunID: r.id, Err: fmt.Errorf("%w: a failure needs an error", ErrInvalid)}
+	}
+	return r.end(line.NewBody(journal.KindFailed, "", vfs.Now()).Str("error", errorText(cause)), true)
+}
+
+// interrupt records that this attempt ended without a verdict. Nobody relies on
+// it, so it does not wait for a flush of its own.
+func (r *Run) interrupt(cause error) error {
+	b := line.NewBody(journal.KindInterrupted, "", vfs.Now())
+	if cause != nil {
+		b.Str("error", errorText(cause))
+	}
+	return r.end(b, false)
+}
+
+func (r *Run) end(b *line.Body, durable bool) error {
+	r.gate.Lock()
+	defer r.gate.Unlock()
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended != nil {
+		return &RunError{Op: "end", RunID: r.id, Err: ended}
+	}
+	if _, err := r.log.Append(b.Bytes(), durable); err != nil {
+		return r.writeError("end", "", err)
+	}
+	r.mu.Lock()
+	r.ended = ErrClosed
+	r.mu.Unlock()
+	return nil
+}
+
+// Close lets go of the run. If it was neither completed nor failed it stays in
+// progress. Everything recorded is durable when Close returns nil. Closing again
+// does nothing.
+func (r *Run) Close() error {
+	var err error
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended == nil {
+		err = r.interrupt(nil)
+	}
+	r.gate.Lock()
+	defer r.gate.Unlock()
+	r.mu.Lock()
+	r.ended = cmp.Or(r.ended, ErrClosed)
+	log, l := r.log, r.lock
+	r.lock = nil
+	r.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	// The lock goes last: the next owner must find everything written.
+	if closeErr := errors.Join(log.Close(), l.Release()); closeErr != nil && err == nil {
+		err = r.writeError("close", "", closeErr)
+	}
+	return err
+}
+
+// errorText is what is recorded of an error: its message, bounded.
+func errorText(err error) string {
+	text := strings.ToValidUTF8(err.Error(), "\ufffd")
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+	}
+	return text
+}
+
+// isStop reports whether err says that the run should stop here and go on later.
+func isStop(err error) bool {
+	return errors.Is(err, ErrWaiting) || errors.Is(err, ErrCancelled) || errors.Is(err, ErrLeaseLost)
+}

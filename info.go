@@ -1,0 +1,245 @@
+package pawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/internal/runid"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Status is the state of a run.
+type Status = journal.Status
+
+// Statuses of a run.
+const (
+	StatusInProgress = journal.InProgress // has work left: going on now, or interrupted
+	StatusComplete   = journal.Complete   // has its result
+	StatusFailed     = journal.Failed     // its last attempt ended with an error; the next start tries again
+)
+
+// Owner is the process that has a run open.
+type Owner struct {
+	Host  string
+	PID   int
+	Since time.Time
+}
+
+// RunInfo is what can be said of a run without loading payloads.
+type RunInfo struct {
+	ID       string
+	UID      string
+	Kind     string // as given with RunKind
+	Status   Status
+	Owner    *Owner // nil if no process has it open now
+	Attempts int
+	Done     int           // steps with a result
+	Failed   int           // steps whose last try failed
+	Running  int           // steps started and not ended: under way, or in doubt if there is no owner
+	Took     time.Duration // time that the finished steps took
+	Maps     []Progress    // each Map's progress, in the order of their start
+	Created  time.Time     // by the clock of the machine that created it
+	Updated  time.Time     // of the newest record
+	Error    string        // why the last attempt failed
+	Input    []byte        // canonical JSON of the run's input, nil if absent or large
+	Records  int64
+	Size     int64  // bytes of the journal
+	Torn     int64  // bytes behind the last record: being written now, or left by a crash
+	Path     string // journal file
+	// Err says why the run cannot be read: then only ID (if it could be told), Path
+	// and Size are set. It matches ErrCorrupt or ErrNewerFormat, or comes from the
+	// operating system.
+	Err error
+}
+
+// StepInfo is what can be said of a step without loading its result.
+type StepInfo struct {
+	Key    string
+	Status string // "done", "failed" or "running"
+	Item   bool   // an item of a Map
+	Tries  int    // over all attempts
+	Took   time.Duration
+	Ended  time.Time // zero while running
+	Seq    int64     // its newest record
+	Size   int64     // bytes of that record
+	Error  string
+}
+
+// Event is one record of a run's history.
+type Event struct {
+	Seq  int64
+	Kind string // see package journal
+	Key  string
+	At   time.Time
+	JSON []byte // the whole record
+}
+
+// Runs yields all runs in the order of their file names, read one by one: runs that
+// cannot be read are yielded with Err set and do not hide the others. An error ends
+// the sequence. It takes no lock and changes nothing.
+func (s *Store) Runs(ctx context.Context) iter.Seq2[RunInfo, error] {
+	return func(yield func(RunInfo, error) bool) {
+		if err := s.checkOpen("list", ""); err != nil {
+			yield(RunInfo{}, err)
+			return
+		}
+		entries, err := s.dir.Entries()
+		if err != nil {
+			yield(RunInfo{}, &RunError{Op: "list", Path: s.dir.Path, Err: err})
+			return
+		}
+		for _, e := range entries {
+			if ctx.Err() != nil {
+				yield(RunInfo{}, &RunError{Op: "list", Path: s.dir.Path, Err: context.Cause(ctx)})
+				return
+			}
+			info, _, err := readRun(e.Path, e.Lock)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // deleted since we listed
+			}
+			if err != nil {
+				info.ID = e.ID
+			}
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Inspect describes one run. It takes no lock and changes nothing. Errors match
+// [ErrNotFound], [ErrCorrupt], [ErrNewerFormat].
+func (s *Store) Inspect(ctx context.Context, id string) (RunInfo, error) {
+	info, _, err := s.inspect(ctx, "inspect", id)
+	return info, err
+}
+
+// Steps describes the steps of a run in the order in which they first started.
+func (s *Store) Steps(ctx context.Context, id string) ([]StepInfo, error) {
+	info, fold, err := s.inspect(ctx, "list the steps of", id)
+	if err != nil {
+		return nil, err
+	}
+	return stepInfos(info.Path, fold)
+}
+
+// History yields every record of a run, oldest first. The JSON of an event is valid
+// until the next one.
+func (s *Store) History(ctx context.Context, id string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		info, _, err := s.inspect(ctx, "read", id)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		stop := errors.New("stop")
+		_, err = journal.Each(info.Path, func(r *journal.Record) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !yield(Event{Seq: r.Seq, Kind: r.Kind, Key: r.Key, At: r.Time(), JSON: r.Text}, nil) {
+				return stop
+			}
+			return nil
+		})
+		if err != nil && err != stop {
+			yield(Event{}, &RunError{Op: "read", RunID: id, Err: err})
+		}
+	}
+}
+
+func (s *Store) inspect(ctx context.Context, op, id string) (RunInfo, *journal.Fold, error) {
+	if err := s.checkOpen(op, id); err != nil {
+		return RunInfo{}, nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Err: context.Cause(ctx)}
+	}
+	if err := runid.Check(id); err != nil {
+		return RunInfo{}, nil, &RunError{Op: op, RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+	}
+	info, fold, err := readRun(s.dir.Journal(id), s.dir.Lock(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Path: s.dir.Path, Err: ErrNotFound, Hint: "nothing was created; list the runs with: pawl ls"}
+	}
+	if err != nil {
+		r := &Run{id: id}
+		return RunInfo{}, nil, r.openError(s.dir.Journal(id), err)
+	}
+	return info, fold, nil
+}
+
+// readRun folds a journal and asks who owns it. On an error info.Err is that error.
+func readRun(path, lockPath string) (RunInfo, *journal.Fold, error) {
+	info := RunInfo{Path: path}
+	st, err := os.Stat(path)
+	if err != nil {
+		info.Err = err
+		return info, nil, err
+	}
+	info.Size = st.Size()
+	fold, tail, err := journal.Read(path)
+	if err != nil {
+		info.Err = err
+		return info, nil, err
+	}
+	h := fold.Header
+	info.ID, info.UID, info.Kind, info.Input, info.Created = h.RunID, h.UID, h.RunKind, h.Input, h.Created
+	info.Status, info.Attempts, info.Error = fold.Status, int(fold.Attempts), fold.Error
+	info.Records, info.Updated, info.Torn = fold.LastSeq, fold.LastAt(), tail.Torn
+	info.Done, info.Failed, info.Running, info.Took = fold.Counts()
+	info.Maps = maps(fold)
+	if o, held, err := lock.Probe(lockPath); err == nil && held {
+		info.Owner = &Owner{Host: o.Host, PID: o.PID, Since: o.Since}
+	}
+	return info, fold, nil
+}
+
+func maps(fold *journal.Fold) []Progress {
+	keys := make([]string, 0, len(fold.Maps))
+	for key := range fold.Maps {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool { return fold.Maps[keys[i]].First < fold.Maps[keys[j]].First })
+	var out []Progress
+	for _, key := range keys {
+		done, failed := fold.Items(key)
+		out = append(out, Progress{RunID: fold.Header.RunID, Key: key, Done: done, Failed: failed, Total: int(fold.Maps[key].Total)})
+	}
+	return out
+}
+
+func stepInfos(path string, fold *journal.Fold) ([]StepInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	keys := make([]string, 0, len(fold.Steps))
+	for key := range fold.Steps {
+		keys = append(keys, key)
+	}
+	sort.Slice(keys, func(i, j int) bool { return fold.Steps[keys[i]].First < fold.Steps[keys[j]].First })
+	infos := make([]StepInfo, 0, len(keys))
+	for _, key := range keys {
+		s := fold.Steps[key]
+		info := StepInfo{Key: key, Status: s.Status.String(), Item: s.Map != "", Tries: int(s.Tries), Took: s.Took, Seq: s.Seq, Size: s.Len}
+		if s.Status != journal.StepRunning {
+			r, err := journal.RecordAt(f, journal.Span{Seq: s.Seq, Offset: s.Offset, Len: s.Len})
+			if err != nil {
+				return nil, journal.WithPath(err, path)
+			}
+			info.Ended, info.Error = r.Time(), r.Str("error")
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}

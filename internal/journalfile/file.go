@@ -1,0 +1,267 @@
+// Package journalfile is the write side of the journal: it creates a journal,
+// opens one after whatever happened to its last owner, and appends records.
+//
+// The caller holds the lock that makes it the only writer.
+package journalfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+var (
+	// ErrReplaced says that the journal is not at its path any more or has
+	// another size than we left: deleted, replaced or truncated under us.
+	ErrReplaced = errors.New("the journal was deleted, replaced or changed under its owner")
+	// ErrInDoubt says that it is not known whether a record is durable.
+	ErrInDoubt = errors.New("it is not known whether the record is durable")
+	// ErrClosed says that the file is closed.
+	ErrClosed = errors.New("journal closed")
+)
+
+// File is an open journal. It is safe for concurrent use.
+type File struct {
+	fs   vfs.FS
+	path string
+	f    vfs.File
+
+	mu   sync.Mutex // orders records: everything up to durable
+	size int64
+	seq  int64
+	crc  uint32
+	buf  []byte
+	err  error // why no further record is taken
+
+	syncMu  sync.Mutex // guards syncing and durable; taken without mu held
+	synced  *sync.Cond
+	syncing bool
+	durable int64
+}
+
+func newFile(fsys vfs.FS, path string, f vfs.File) *File {
+	j := &File{fs: fsys, path: path, f: f}
+	j.synced = sync.NewCond(&j.syncMu)
+	return j
+}
+
+// Path returns the path given when opening.
+func (j *File) Path() string { return j.path }
+
+// Append adds a record whose body is what [line.Body] built. Nil means: the
+// record is with the kernel, so it survives the death of the process; and if
+// durable, that record and everything before it survive power loss.
+//
+// Records of concurrent callers share a flush; a lone caller waits for nobody.
+//
+// After a short write or a full disk the file is cut back and the journal takes
+// further records. If cutting back fails, or a flush fails, it takes none: a
+// later success would say nothing about earlier data, since the kernel may have
+// dropped the pages. The error of a failed flush matches [ErrInDoubt].
+func (j *File) Append(body []byte, durable bool) (journal.Span, error) {
+	span, err := j.write(body)
+	if err != nil || !durable {
+		return span, err
+	}
+	return span, j.flush(span.Seq)
+}
+
+func (j *File) write(body []byte) (journal.Span, error) {
+	known := j.Durable()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return journal.Span{}, j.err
+	}
+	if err := j.checkIdentity(); err != nil {
+		j.err = err
+		return journal.Span{}, err
+	}
+	var crc uint32
+	j.buf, crc = line.Append(j.buf[:0], j.crc, j.seq+1, known, body)
+	if _, err := j.f.WriteAt(j.buf, j.size); err != nil {
+		return journal.Span{}, j.undo(err)
+	}
+	span := journal.Span{Seq: j.seq + 1, Offset: j.size, Len: int64(len(j.buf)) - 1}
+	j.seq++
+	j.crc = crc
+	j.size += int64(len(j.buf))
+	if cap(j.buf) > 1<<20 {
+		j.buf = nil // one huge record must not hold its memory for ever
+	}
+	return span, nil
+}
+
+// checkIdentity looks whether the file is still ours, at its path, and of the
+// size we left: somebody may have deleted it, restored a backup over it, or
+// truncated it, and appending would then acknowledge what nobody can find again.
+func (j *File) checkIdentity() error {
+	mine, err := j.f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := j.fs.Lstat(j.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: it is gone from its path", ErrReplaced)
+	case err != nil:
+		return err
+	case !j.fs.SameFile(mine, named):
+		return fmt.Errorf("%w: another file is at its path", ErrReplaced)
+	case mine.Size() != j.size:
+		return fmt.Errorf("%w: it has %d bytes and we left %d", ErrReplaced, mine.Size(), j.size)
+	}
+	return nil
+}
+
+// undo removes what a failed write may have left, so that no record is ever
+// appended to a fragment. The cut is synced: after a power cut the fragment must
+// not come back in front of later records.
+func (j *File) undo(cause error) error {
+	if err := j.f.Truncate(j.size); err != nil {
+		j.err = fmt.Errorf("%w: after a failed write (%w) the fragment could not be cut off: %w", ErrInDoubt, cause, err)
+		return j.err
+	}
+	if err := j.f.Sync(); err != nil {
+		j.fail(err)
+		return j.err
+	}
+	return cause
+}
+
+// fail makes the journal refuse further records. The caller holds mu.
+func (j *File) fail(cause error) {
+	if j.err == nil {
+		j.err = fmt.Errorf("%w: flushing failed: %w", ErrInDoubt, cause)
+	}
+}
+
+// flush returns when the record seq is durable. One caller at a time flushes, for
+// all that was written before it began; the others wait for it.
+func (j *File) flush(seq int64) error {
+	j.syncMu.Lock()
+	defer j.syncMu.Unlock()
+	for j.durable < seq {
+		if j.syncing {
+			j.synced.Wait()
+			continue
+		}
+		j.mu.Lock()
+		upTo, err := j.seq, j.err
+		j.mu.Unlock()
+		if err != nil && !errors.Is(err, ErrReplaced) {
+			return err
+		}
+		j.syncing = true
+		j.syncMu.Unlock()
+		err = j.f.Sync()
+		if err != nil {
+			j.mu.Lock()
+			j.fail(err)
+			err = j.err
+			j.mu.Unlock()
+		}
+		j.syncMu.Lock()
+		j.syncing = false
+		j.synced.Broadcast()
+		if err != nil {
+			return err
+		}
+		j.durable = max(j.durable, upTo)
+	}
+	return nil
+}
+
+// Durable returns the highest seq known to be durable.
+func (j *File) Durable() int64 {
+	j.syncMu.Lock()
+	defer j.syncMu.Unlock()
+	return j.durable
+}
+
+// Seq returns the seq of the last record.
+func (j *File) Seq() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.seq
+}
+
+// Sync makes everything appended so far durable.
+func (j *File) Sync() error { return j.flush(j.Seq()) }
+
+// Record reads one record again, checking it.
+func (j *File) Record(span journal.Span) (*journal.Record, error) {
+	r, err := journal.RecordAt(j.f, span)
+	return r, journal.WithPath(err, j.path)
+}
+
+// Close makes everything appended durable and closes the file. It returns the
+// error of the flush if there was no earlier one.
+func (j *File) Close() error {
+	err := j.Sync()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if errors.Is(j.err, ErrClosed) {
+		return nil
+	}
+	if j.err != nil {
+		err = nil // reported when it happened
+	}
+	j.err = ErrClosed
+	return errors.Join(err, j.f.Close())
+}
+
+// Create makes a journal at path with a first record and opens it. Nothing may
+// be there. The directory must exist. When it returns nil the journal and its
+// name are durable.
+//
+// The file gets its name only when its first record is durable: a journal
+// without a readable first record is therefore always damage, never a crash.
+func Create(fsys vfs.FS, path string, body []byte, warn func(string)) (*File, error) {
+	if _, err := fsys.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = &os.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+		}
+		return nil, err
+	}
+	temp := path + tempSuffix
+	// A leftover of an owner that died here; only the lock's holder comes here.
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := fsys.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	j := newFile(fsys, path, f)
+	j.buf, j.crc = line.Append(nil, 0, 1, 0, body)
+	if err := j.install(temp, warn); err != nil {
+		f.Close()
+		fsys.Remove(temp) //nolint:errcheck // the cause is reported; a leftover is removed next time
+		return nil, err
+	}
+	j.seq, j.durable, j.size = 1, 1, int64(len(j.buf))
+	return j, nil
+}
+
+const tempSuffix = ".new"
+
+func (j *File) install(temp string, warn func(string)) error {
+	if _, err := j.f.WriteAt(j.buf, 0); err != nil {
+		return err
+	}
+	// Content before name: a name that survives must not point to nothing.
+	if err := j.f.Sync(); err != nil {
+		return err
+	}
+	if err := j.fs.Rename(temp, j.path); err != nil {
+		return err
+	}
+	return SyncDir(j.fs, dirOf(j.path), warn)
+}

@@ -1,0 +1,3 @@
+package journalfile
+
+const noFollow = 0

@@ -1,0 +1,233 @@
+package journalfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Recovery says what opening found behind the last good record and did about it.
+type Recovery struct {
+	Torn   int64  // bytes cut off
+	Offset int64  // where
+	Reason string // why they count as an interrupted write
+	Aside  string // file that keeps them
+}
+
+// Open opens the journal at path for appending and folds its records.
+//
+// What a crash left behind the last record is kept in a file beside the journal
+// and cut off, and the cut is durable before Open returns. Damage is refused with
+// an error that matches [journal.ErrCorrupt]; then not a byte was changed. An
+// absent file is fs.ErrNotExist.
+func Open(fsys vfs.FS, path string, warn func(string)) (*File, *journal.Fold, Recovery, error) {
+	info, err := fsys.Lstat(path)
+	if err != nil {
+		return nil, nil, Recovery{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, Recovery{}, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := fsys.OpenFile(path, os.O_RDWR|noFollow, 0)
+	if err != nil {
+		return nil, nil, Recovery{}, err
+	}
+	j := newFile(fsys, path, f)
+	fold, rec, err := j.recover(warn)
+	if err != nil {
+		f.Close()
+		return nil, nil, Recovery{}, journal.WithPath(err, path)
+	}
+	return j, fold, rec, nil
+}
+
+// recover reads the journal, distrusting what only the page cache may know.
+//
+// After a failed write-back the kernel shows pages that the device never got,
+// and the next fdatasync of a new descriptor returns success. What the journal
+// itself says was durable when it was written (dur) went through a successful
+// flush; of everything behind that, recover flushes, drops the cached pages and
+// looks whether the device tells the same.
+func (j *File) recover(warn func(string)) (*journal.Fold, Recovery, error) {
+	if err := j.f.Sync(); err != nil {
+		return nil, Recovery{}, fmt.Errorf("flushing before reading: %w", err)
+	}
+	s, err := j.scan()
+	if err != nil {
+		return nil, Recovery{}, err
+	}
+	changed, err := j.rereadFrom(s.claimed, s.size)
+	if err != nil {
+		return nil, Recovery{}, err
+	}
+	if changed {
+		if s, err = j.scan(); err != nil {
+			return nil, Recovery{}, err
+		}
+	}
+	rec, err := j.cut(s, warn)
+	if err != nil {
+		return nil, Recovery{}, err
+	}
+	j.seq, j.crc, j.durable = s.seq, s.crc, s.seq
+	return s.fold, rec, nil
+}
+
+// scanned is what one pass over the file found.
+type scanned struct {
+	fold    *journal.Fold
+	tail    journal.Tail
+	size    int64
+	seq     int64
+	crc     uint32
+	claimed int64 // offset behind the last record that a later one calls durable
+}
+
+func (j *File) scan() (*scanned, error) {
+	info, err := j.f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	s := &scanned{fold: journal.NewFold(), size: info.Size()}
+	sc := journal.NewScanner(j.f, s.size)
+	// Ends of the records that no later record has called durable yet.
+	type end struct{ seq, off int64 }
+	var pending []end
+	for sc.Scan() {
+		r := sc.Record()
+		for len(pending) > 0 && pending[0].seq <= r.Dur {
+			s.claimed = pending[0].off
+			pending = pending[1:]
+		}
+		pending = append(pending, end{r.Seq, r.Offset + int64(len(r.Text)) + 1})
+		s.fold.Apply(r)
+		s.seq, s.crc = r.Seq, r.CRC()
+	}
+	s.tail = sc.Tail()
+	return s, sc.Err()
+}
+
+// rereadFrom drops cached pages from off on and reports whether the bytes there
+// changed by that.
+func (j *File) rereadFrom(off, size int64) (bool, error) {
+	const tooLong = 64 << 20 // then reading everything again is as good
+	if size-off > tooLong {
+		return true, j.f.DropCache(pageStart(off))
+	}
+	before, err := j.bytes(off, size)
+	if err != nil {
+		return false, err
+	}
+	if err := j.f.DropCache(pageStart(off)); err != nil {
+		return false, err
+	}
+	after, err := j.bytes(off, size)
+	return !bytes.Equal(before, after), err
+}
+
+// pageStart rounds down to a page: the kernel drops whole pages only.
+func pageStart(off int64) int64 { return off &^ (1<<16 - 1) }
+
+func (j *File) bytes(off, size int64) ([]byte, error) {
+	b := make([]byte, max(0, size-off))
+	n, err := j.f.ReadAt(b, off)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// cut removes what stands behind the last record and writes the newline that
+// belongs there if it is missing. The bytes are copied aside first.
+func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
+	rec := Recovery{Torn: s.tail.Torn, Offset: s.tail.End, Reason: s.tail.Reason}
+	j.size = s.tail.End
+	if rec.Torn == 0 && !s.tail.NoNewline && s.size == s.tail.End {
+		return Recovery{}, nil
+	}
+	if rec.Torn > 0 {
+		torn, err := j.bytes(s.tail.End, s.size)
+		if err != nil {
+			return rec, err
+		}
+		if rec.Aside, err = j.keepAside(torn, s.tail.End, warn); err != nil {
+			return rec, fmt.Errorf("keeping %d torn bytes aside: %w", len(torn), err)
+		}
+	}
+	if err := j.f.Truncate(s.tail.End); err != nil {
+		return rec, err
+	}
+	if s.tail.NoNewline {
+		if _, err := j.f.WriteAt([]byte{'\n'}, s.tail.End); err != nil {
+			return rec, err
+		}
+		j.size++
+	}
+	// Before anything is appended: else a power cut could bring the torn bytes
+	// back behind new records.
+	return rec, j.f.Sync()
+}
+
+// keepAside writes torn bytes to a file of their own.
+func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, error) {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s.torn-%d", j.path, off)
+		if n > 1 {
+			name = fmt.Sprintf("%s.%d", name, n)
+		}
+		f, err := j.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			same, err := j.holds(name, torn)
+			if err != nil {
+				return "", err
+			}
+			if same {
+				return name, nil // an earlier recovery was cut short after this
+			}
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.WriteAt(torn, 0)
+		err = errors.Join(err, f.Sync(), f.Close())
+		if err == nil {
+			err = SyncDir(j.fs, dirOf(j.path), warn)
+		}
+		return name, err
+	}
+}
+
+func (j *File) holds(name string, want []byte) (bool, error) {
+	f, err := j.fs.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	got := make([]byte, len(want)+1)
+	n, err := f.ReadAt(got, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return bytes.Equal(got[:n], want), nil
+}
+
+// SyncDir makes the names in dir durable. Where the file system cannot do that,
+// it warns and goes on: refusing to work there would help nobody.
+func SyncDir(fsys vfs.FS, dir string, warn func(string)) error {
+	err := fsys.SyncDir(dir)
+	if err != nil && vfs.IsUnsupported(err) {
+		warn(fmt.Sprintf("%s: this file system cannot sync a directory; a power cut right after creating a file may lose it", dir))
+		return nil
+	}
+	return err
+}
+
+func dirOf(path string) string { return filepath.Dir(path) }

@@ -1,0 +1,84 @@
+package line
+
+// Members walks the members of the object in text behind its head, in order,
+// until yield returns false. Text must be a line whose crc was verified; what
+// does not look like a member ends the walk. Value is the raw JSON of the member.
+func Members(text []byte, from int, yield func(name, value []byte) bool) {
+	for i := from; i < len(text) && text[i] == '"'; {
+		end := skipString(text, i)
+		if end < 0 || end >= len(text) || text[end] != ':' {
+			return
+		}
+		name := text[i+1 : end-1]
+		start := end + 1
+		stop := skipValue(text, start)
+		if stop < 0 || stop >= len(text) {
+			return
+		}
+		if !yield(name, text[start:stop]) {
+			return
+		}
+		if text[stop] != ',' {
+			return
+		}
+		i = stop + 1
+	}
+}
+
+// Member returns the raw JSON of one member of a verified line, nil if absent.
+func Member(text []byte, from int, name string) []byte {
+	var found []byte
+	Members(text, from, func(n, v []byte) bool {
+		if string(n) == name {
+			found = v
+			return false
+		}
+		return true
+	})
+	return found
+}
+
+// skipString returns the index behind the string that starts at i, or -1.
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// skipValue returns the index behind the value that starts at i, or -1.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		for depth := 0; i < len(b); i++ {
+			switch b[i] {
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			case '"':
+				if i = skipString(b, i) - 1; i < 0 {
+					return -1
+				}
+			}
+		}
+		return -1
+	default:
+		for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' {
+			i++
+		}
+		return i
+	}
+}

@@ -1,0 +1,156 @@
+// Package lock gives a file one owner among all processes of a machine.
+//
+// The lock is flock(2) on Unix and LockFileEx on Windows, on a file of its own
+// that is never renamed or removed while in use. Both belong to the open file
+// description: a second open in the same process is refused too, and the kernel
+// frees the lock at the owner's death, whatever way it dies, so no lock is ever
+// stale. Never fcntl(2) locks: closing any descriptor of the file would drop
+// them.
+package lock
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Owner is what the owner wrote into the lock file, for messages only: the
+// kernel's lock decides, never this text.
+type Owner struct {
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}
+
+// HeldError says that the lock is held; Owner is zero if it could not be read.
+type HeldError struct {
+	Path  string
+	Owner Owner
+}
+
+func (e *HeldError) Error() string {
+	if e.Owner.PID == 0 {
+		return fmt.Sprintf("%s is held by another process", e.Path)
+	}
+	return fmt.Sprintf("held by process %d on host %s since %s (lock file %s)",
+		e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339), e.Path)
+}
+
+// Lock is a held lock.
+type Lock struct {
+	f     *os.File
+	owner Owner
+}
+
+// Acquire takes the lock at path without waiting, creating the file if absent,
+// or returns a *HeldError.
+func Acquire(path string) (*Lock, error) {
+	// The file may be removed by a cleanup between our open and our lock; then
+	// we would hold a lock that nobody else sees. So compare what we locked
+	// with what the name says now, and try again when they differ.
+	for range 100 {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := tryLock(f); err != nil {
+			if !errors.Is(err, errHeld) {
+				f.Close()
+				return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+			}
+			held := &HeldError{Path: path, Owner: readOwner(f)}
+			f.Close()
+			return nil, held
+		}
+		if !stillAt(f, path) {
+			f.Close()
+			continue
+		}
+		l := &Lock{f: f, owner: self()}
+		if err := l.writeOwner(); err != nil {
+			f.Close()
+			return nil, err
+		}
+		return l, nil
+	}
+	return nil, &os.PathError{Op: "lock", Path: path, Err: errors.New("the lock file is being replaced over and over")}
+}
+
+// Owner returns what this lock's file says of its owner.
+func (l *Lock) Owner() Owner { return l.owner }
+
+// Release frees the lock. The file stays: removing it would let two processes
+// hold locks on two different files of the same name.
+func (l *Lock) Release() error { return l.f.Close() }
+
+// Probe tells who holds the lock at path now: held is false if nobody does or
+// there is no such file. It takes nothing and writes nothing.
+func Probe(path string) (owner Owner, held bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	if errors.Is(err, os.ErrPermission) {
+		f, err = os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return Owner{}, false, nil
+	}
+	if err != nil {
+		return Owner{}, false, err
+	}
+	defer f.Close()
+	switch err := tryLockShared(f); {
+	case err == nil:
+		return Owner{}, false, nil
+	case errors.Is(err, errHeld):
+		return readOwner(f), true, nil
+	default:
+		return Owner{}, false, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+}
+
+var errHeld = errors.New("held")
+
+func self() Owner {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return Owner{Host: host, PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}
+}
+
+// writeOwner replaces the text of the previous owner. It is not synced: it means
+// nothing after the death of its writer.
+func (l *Lock) writeOwner() error {
+	text, err := json.Marshal(l.owner)
+	if err != nil {
+		return err
+	}
+	if err := l.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = l.f.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+func readOwner(f *os.File) Owner {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 4096))
+	if err != nil {
+		return Owner{}
+	}
+	var o Owner
+	if json.Unmarshal(text, &o) != nil {
+		return Owner{} // being written at this moment, or by somebody else
+	}
+	return o
+}
+
+func stillAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Lstat(path)
+	return err == nil && os.SameFile(mine, named)
+}

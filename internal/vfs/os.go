@@ -1,0 +1,67 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sort"
+	"syscall"
+)
+
+// OS is the file system of the operating system.
+var OS FS = osFS{}
+
+type osFS struct{}
+
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Rename(oldname, newname string) error      { return rename(oldname, newname) }
+func (osFS) Link(oldname, newname string) error        { return os.Link(oldname, newname) }
+func (osFS) Remove(name string) error                  { return os.Remove(name) }
+func (osFS) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
+func (osFS) Stat(name string) (fs.FileInfo, error)     { return os.Stat(name) }
+func (osFS) Lstat(name string) (fs.FileInfo, error)    { return os.Lstat(name) }
+func (osFS) SameFile(a, b fs.FileInfo) bool            { return os.SameFile(a, b) }
+
+func (osFS) ReadDir(name string) ([]string, error) {
+	d, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	sort.Strings(names)
+	return names, err
+}
+
+func (osFS) SyncDir(name string) error { return syncDir(name) }
+
+// osFile is *os.File with the sync and the cache calls of this package.
+type osFile struct{ *os.File }
+
+func (f osFile) Sync() error {
+	for {
+		err := fdatasync(f.File)
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+func (f osFile) DropCache(off int64) error { return dropCache(f.File, off) }
+
+// IsUnsupported reports whether err says that the file system does not have the
+// operation (as some network and FUSE file systems answer to a directory sync),
+// as opposed to having tried it and failed.
+func IsUnsupported(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// IsReadOnly reports whether err comes from a file system that takes no writes.
+func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

@@ -1,0 +1,294 @@
+package journal
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Status is the state of a run.
+type Status string
+
+// Statuses that a journal can show.
+const (
+	InProgress Status = "in_progress" // has work left; Do goes on with it
+	Complete   Status = "complete"    // has its result
+	Failed     Status = "failed"      // its last attempt ended with an error; Do tries again
+)
+
+// Header is the first record of a journal.
+type Header struct {
+	RunID       string
+	UID         string // random, 128 bits in hexadecimal
+	Incarnation int64  // raised by compaction
+	Store       string // UID of the store, "" for a journal opened by path
+	RunKind     string // what kind of work, "" if the program gave none
+	Created     time.Time
+	InputDigest string // digest of the run's input, "" if none was given
+	Input       []byte // canonical JSON of the input, nil if none or too large
+}
+
+// Attempt is one process's opening of a run.
+type Attempt struct {
+	N    int64
+	Host string
+	PID  int64
+	At   time.Time
+}
+
+// StepStatus says how a step stands.
+type StepStatus uint8
+
+// Step statuses.
+const (
+	StepRunning StepStatus = iota // started, no end recorded: under way, or in doubt after a death
+	StepDone                      // has a result
+	StepFailed                    // its last try ended with an error
+)
+
+// String returns "running", "done" or "failed".
+func (s StepStatus) String() string {
+	return [...]string{"running", "done", "failed"}[s]
+}
+
+// Step is what the journal says of one step. Payloads stay in the file, at
+// Offset.
+type Step struct {
+	Status StepStatus
+	Final  bool          // failed for good: returned as it is, not tried again
+	Map    string        // key of the Map it is an item of, or empty
+	Tries  int64         // tries started, over all attempts
+	First  int64         // seq of its first record in this epoch
+	Seq    int64         // seq of its last record
+	Offset int64         // of that record's line
+	Len    int64         // of that record's line, without the newline
+	Took   time.Duration // of the try that ended
+	Input  [16]byte      // digest of the input, zero if none
+	Start  Span          // last start record, which has the input
+}
+
+// InputDiffers reports whether the step was recorded with an input, and another one
+// than that of this digest.
+func (s *Step) InputDiffers(digest string) bool {
+	return s.Input != [16]byte{} && hex.EncodeToString(s.Input[:]) != digest
+}
+
+// MapInfo is what the journal says of one Map.
+type MapInfo struct {
+	Key   string
+	Total int64 // items in the newest attempt that reached it
+	First int64 // seq of its first record
+}
+
+// Span names a record's line in the file. Len is 0 if there is none.
+type Span struct{ Seq, Offset, Len int64 }
+
+// Fold is the meaning of a journal's records: apply them in order with
+// [Fold.Apply]. It is not safe for concurrent use.
+type Fold struct {
+	Header   Header
+	LastSeq  int64
+	Status   Status
+	Attempts int64
+	Attempt  Attempt // the newest one
+	Steps    map[string]*Step
+	Maps     map[string]*MapInfo
+	Result   Span   // record with the result
+	Error    string // why the last attempt failed, "" if it did not
+	Full     Span   // record with the newest whole state
+	Patches  []Span // records with the patches behind it
+	States   int64  // states recorded
+	Unknown  int64  // records of a kind not known here
+
+	slab   []Step
+	lastAt []byte
+}
+
+// NewFold returns an empty Fold.
+func NewFold() *Fold {
+	return &Fold{Status: InProgress, Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}}
+}
+
+// Apply adds the next record.
+func (f *Fold) Apply(r *Record) {
+	f.LastSeq = r.Seq
+	f.lastAt = append(f.lastAt[:0], r.Member("at")...)
+	span := Span{r.Seq, r.Offset, int64(len(r.Text))}
+	switch r.Kind {
+	case KindRun:
+		f.header(r)
+	case KindAttempt:
+		f.Status, f.Error = InProgress, ""
+		f.Attempt = Attempt{N: r.Int("n"), Host: r.Str("host"), PID: r.Int("pid"), At: r.Time()}
+		f.Attempts = f.Attempt.N
+	case KindStart, KindStep, KindFail:
+		f.step(r)
+	case KindMap:
+		m := f.Maps[r.Key]
+		if m == nil {
+			m = &MapInfo{Key: r.Key, First: r.Seq}
+			f.Maps[r.Key] = m
+		}
+		m.Total = r.Int("total")
+	case KindEpoch:
+		f.Forget(r.Key)
+	case KindState:
+		f.States++
+		if r.Member("patch") != nil {
+			f.Patches = append(f.Patches, span)
+		} else {
+			f.Full, f.Patches = span, f.Patches[:0]
+		}
+	case KindClear:
+		*f = Fold{
+			Header: f.Header, LastSeq: r.Seq, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt,
+			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown,
+		}
+	case KindComplete:
+		f.Status, f.Result, f.Error = Complete, span, ""
+	case KindFailed:
+		f.Status, f.Error = Failed, r.Str("error")
+	case KindInterrupted:
+	default:
+		f.Unknown++
+	}
+}
+
+// LastAt returns when the newest record was written, by its writer's clock.
+func (f *Fold) LastAt() time.Time {
+	t, err := time.Parse(time.RFC3339Nano, unquote(f.lastAt))
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+func (f *Fold) header(r *Record) {
+	f.Header = Header{
+		RunID: r.Str("id"), UID: r.Str("uid"), Incarnation: r.Int("inc"), Store: r.Str("store"),
+		RunKind: r.Str("run_kind"), Created: r.Time(), InputDigest: r.Str("in"),
+	}
+	if in := r.Member("input"); in != nil {
+		f.Header.Input = append([]byte(nil), in...)
+	}
+}
+
+func (f *Fold) step(r *Record) {
+	s := f.Steps[r.Key]
+	if s == nil {
+		if len(f.slab) == 0 {
+			f.slab = make([]Step, 256) // a million steps must not be a million allocations
+		}
+		s = &f.slab[0]
+		f.slab = f.slab[1:]
+		*s = Step{First: r.Seq}
+		f.Steps[r.Key] = s
+	}
+	s.Seq, s.Offset, s.Len = r.Seq, r.Offset, int64(len(r.Text))
+	switch r.Kind {
+	case KindStart:
+		s.Status, s.Start = StepRunning, Span{r.Seq, r.Offset, int64(len(r.Text))}
+	case KindStep:
+		s.Status = StepDone
+	case KindFail:
+		s.Status = StepFailed
+	}
+	r.members(func(name, v []byte) bool {
+		switch string(name) {
+		case "try":
+			s.Tries = atoi(v)
+		case "us":
+			s.Took = time.Duration(atoi(v)) * time.Microsecond
+		case "in":
+			if len(v) == 34 {
+				hex.Decode(s.Input[:], v[1:33]) //nolint:errcheck // a wrong digest just differs
+			}
+		case "map":
+			s.Map = f.mapName(v)
+		case "final":
+			s.Final = true
+		case "value", "vs", "error", "stack":
+			return false
+		}
+		return true
+	})
+}
+
+// Forget drops what is recorded under key: the key itself and everything nested
+// in it. The records stay in the history.
+func (f *Fold) Forget(key string) {
+	for k := range f.Steps {
+		if k == key || strings.HasPrefix(k, key+"/") {
+			delete(f.Steps, k)
+		}
+	}
+	for k := range f.Maps {
+		if k == key || strings.HasPrefix(k, key+"/") {
+			delete(f.Maps, k)
+		}
+	}
+}
+
+// Counts returns how many steps stand how, and the time that the finished ones
+// took. Nested steps are counted, and their time only within the outermost one.
+func (f *Fold) Counts() (done, failed, running int, took time.Duration) {
+	for key, s := range f.Steps {
+		switch s.Status {
+		case StepDone:
+			done++
+			if !f.insideDone(key) {
+				took += s.Took
+			}
+		case StepFailed:
+			failed++
+		case StepRunning:
+			running++
+		}
+	}
+	return done, failed, running, took
+}
+
+func (f *Fold) insideDone(key string) bool {
+	for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
+		if s := f.Steps[key[:i]]; s != nil && s.Status == StepDone {
+			return true
+		}
+	}
+	return false
+}
+
+// mapName returns the name of a Map without an allocation for each of its items.
+func (f *Fold) mapName(raw []byte) string {
+	if len(raw) > 2 {
+		if m := f.Maps[string(raw[1:len(raw)-1])]; m != nil {
+			return m.Key
+		}
+	}
+	return unquote(raw)
+}
+
+// Items returns how many items of the Map at key have a result and how many
+// failed when they were tried last.
+func (f *Fold) Items(key string) (done, failed int) {
+	for _, s := range f.Steps {
+		if s.Map != key {
+			continue
+		}
+		switch s.Status {
+		case StepDone:
+			done++
+		case StepFailed:
+			failed++
+		}
+	}
+	return done, failed
+}
+
+func atoi(b []byte) int64 {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,136 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/pawlgo/pawl/internal/line"
+)
+
+// sector is the unit in which a disk loses or tears data.
+const sector = 512
+
+// judge decides what the bytes from x on are, which do not continue the journal:
+// what a crash left of writes that were never acknowledged (cut it), or damage to
+// something that was (refuse).
+//
+// A record says in dur what was durable when it was written. So a valid record
+// anywhere behind x whose dur reaches beyond the last good record proves that
+// acknowledged data stood here. Without such a witness the bytes must look like
+// an interrupted write: the file ends inside the line, or a piece of the line
+// within one sector is all NUL. Anything else was changed by something that is
+// not a crash.
+func (s *Scanner) judge(x int64, why string) {
+	if s.lastSeq == 0 {
+		s.err = s.corrupt(x, why) // a journal gets its name only once its first record is durable
+		return
+	}
+	claim, err := s.claimBehind(x)
+	if err != nil {
+		s.err = err
+		return
+	}
+	if claim != nil {
+		s.err = s.corrupt(x, fmt.Sprintf("%s, and record %d at byte %d says that %d was durable", why, claim.Seq, claim.Offset, claim.Dur))
+		return
+	}
+	torn, err := s.looksTorn(x)
+	if err != nil {
+		s.err = err
+		return
+	}
+	if torn == "" {
+		s.err = s.corrupt(x, why+", and it does not look like an interrupted write")
+		return
+	}
+	s.tail = Tail{End: x, Torn: s.size - x, Reason: torn, NoNewline: s.noLF}
+}
+
+// claimBehind searches every byte from x on for a valid record that says that
+// more than the last good record was durable.
+func (s *Scanner) claimBehind(x int64) (*Record, error) {
+	const overlap = len(line.Prefix) - 1
+	buf := make([]byte, window)
+	for off := x; off < s.size; {
+		n, err := s.src.ReadAt(buf[:min(int64(len(buf)), s.size-off)], off)
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		for i := 0; ; i++ {
+			j := bytes.Index(buf[i:n], []byte(line.Prefix))
+			if j < 0 {
+				break
+			}
+			i += j
+			r, err := s.recordAt(off + int64(i))
+			if err != nil {
+				return nil, err
+			}
+			if r != nil && r.Dur > s.lastSeq {
+				return r, nil
+			}
+		}
+		if n <= overlap || off+int64(n) >= s.size {
+			break
+		}
+		off += int64(n - overlap)
+	}
+	return nil, nil
+}
+
+// recordAt returns the valid record at off, nil if there is none.
+func (s *Scanner) recordAt(off int64) (*Record, error) {
+	head := make([]byte, min(int64(line.MaxHead), s.size-off))
+	if _, err := s.src.ReadAt(head, off); err != nil && err != io.EOF {
+		return nil, err
+	}
+	h, ok, _ := line.ParseHead(head)
+	if !ok || h.Len > s.size-off {
+		return nil, nil
+	}
+	text := make([]byte, h.Len)
+	if _, err := s.src.ReadAt(text, off); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if !line.Verify(text, h) {
+		return nil, nil
+	}
+	r := parseRecord(h, text, off)
+	return &r, nil
+}
+
+// looksTorn returns why the line at x looks like an interrupted write, "" if it
+// does not.
+func (s *Scanner) looksTorn(x int64) (string, error) {
+	buf := make([]byte, sector)
+	began := false // the line has bytes other than newlines
+	for off := x; off < s.size; {
+		n := min(int64(sector)-off%sector, s.size-off)
+		piece := buf[:n]
+		if _, err := s.src.ReadAt(piece, off); err != nil && err != io.EOF {
+			return "", err
+		}
+		if allZero(piece) {
+			return fmt.Sprintf("the sector at byte %d was never written", off), nil
+		}
+		for _, c := range piece {
+			if c != '\n' {
+				began = true
+			} else if began {
+				return "", nil // the line has an end, and no piece of it is missing
+			}
+		}
+		off += n
+	}
+	return "the file ends inside a record", nil
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,74 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Read folds the journal at path. Tail says what stands behind its last record.
+// It writes nothing and takes no lock: beside a live owner it sees the records
+// written so far, and the one being written counts as torn.
+//
+// Errors match [ErrCorrupt] or [ErrNewerFormat], or are those of reading the file.
+func Read(path string) (*Fold, Tail, error) {
+	fold := NewFold()
+	tail, err := Each(path, func(r *Record) error {
+		fold.Apply(r)
+		return nil
+	})
+	return fold, tail, err
+}
+
+// Each calls fn for every record of the journal at path, in order, and stops at
+// the first error of fn. The record is valid during the call.
+func Each(path string, fn func(*Record) error) (Tail, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Tail{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Tail{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return Tail{}, fmt.Errorf("%s: not a regular file", path)
+	}
+	sc := NewScanner(f, info.Size())
+	for sc.Scan() {
+		if err := fn(sc.Record()); err != nil {
+			return Tail{}, err
+		}
+	}
+	return sc.Tail(), WithPath(sc.Err(), path)
+}
+
+// RecordAt reads the one record at span, checks it and returns a copy.
+func RecordAt(src io.ReaderAt, span Span) (*Record, error) {
+	s := &Scanner{src: src, size: span.Offset + span.Len, lastSeq: span.Seq - 1}
+	r, err := s.recordAt(span.Offset)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || r.Seq != span.Seq {
+		return nil, &CorruptError{Offset: span.Offset, Seq: span.Seq, Reason: "the record read when the run was opened is not there any more"}
+	}
+	return r, nil
+}
+
+// WithPath names the file in an error of a Scanner.
+func WithPath(err error, path string) error {
+	if c, ok := errors.AsType[*CorruptError](err); ok && c.Path == "" {
+		named := *c
+		named.Path = path
+		return &named
+	}
+	if n, ok := errors.AsType[*NewerFormatError](err); ok && n.Path == "" {
+		named := *n
+		named.Path = path
+		return &named
+	}
+	return err
+}

@@ -1,0 +1,239 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/pawlgo/pawl/internal/line"
+)
+
+// Tail is what stands behind the last record of a readable journal.
+type Tail struct {
+	// End is the offset behind the last record and its newline: where a writer
+	// continues. Everything from End on is not part of the journal.
+	End int64
+	// Torn is the number of bytes from End on that a crash left behind.
+	Torn int64
+	// Reason says why those bytes count as torn, not as damage.
+	Reason string
+	// NoNewline says that the last record is whole but lacks its newline; End
+	// is then where the newline belongs.
+	NoNewline bool
+}
+
+// Scanner reads the records of a journal in order. It checks every line's
+// checksum, length and number and its link to the line before.
+type Scanner struct {
+	src  io.ReaderAt
+	size int64
+
+	buf      []byte // window of the file
+	off      int64  // file offset of buf[0]
+	pos      int    // next byte to look at in buf
+	rec      Record
+	lastSeq  int64
+	lastCRC  uint32
+	lastEnd  int64 // offset behind the last record and its newline
+	noLF     bool
+	tail     Tail
+	err      error
+	finished bool
+}
+
+// window is how much is read at a time; a longer line enlarges the buffer.
+const window = 1 << 18
+
+// NewScanner returns a Scanner over the first size bytes of src.
+func NewScanner(src io.ReaderAt, size int64) *Scanner {
+	return &Scanner{src: src, size: size}
+}
+
+// Scan reads the next record. It returns false at the end, see [Scanner.Err] and
+// [Scanner.Tail].
+func (s *Scanner) Scan() bool {
+	if s.finished {
+		return false
+	}
+	if !s.next() {
+		s.finished = true
+		s.rec = Record{}
+		return false
+	}
+	return true
+}
+
+// Record returns the record that Scan read. Its Text is valid until the next Scan.
+func (s *Scanner) Record() *Record { return &s.rec }
+
+// Err returns why the scan ended early: an error that matches [ErrCorrupt] or
+// [ErrNewerFormat], or one of reading. It is nil at a clean or torn end.
+func (s *Scanner) Err() error { return s.err }
+
+// Tail describes the end of the journal. It is meaningful after Scan returned
+// false with a nil Err.
+func (s *Scanner) Tail() Tail { return s.tail }
+
+func (s *Scanner) next() bool {
+	if !s.skipEmpty() {
+		s.tail = Tail{End: s.lastEnd, NoNewline: s.noLF}
+		if s.lastSeq == 0 {
+			s.err = s.corrupt(0, "it is empty, and a journal always begins with a record of kind run")
+		}
+		return false
+	}
+	at := s.off + int64(s.pos)
+	if s.noLF && at == s.lastEnd {
+		s.judge(at, fmt.Sprintf("the newline behind record %d is missing", s.lastSeq))
+		return false
+	}
+	h, text, why := s.readLine(at)
+	if s.err != nil {
+		return false
+	}
+	if why == "" {
+		switch {
+		case s.lastSeq == 0:
+			s.lastSeq, s.lastCRC = h.Seq-1, h.Prev // the first line begins the chain
+			if why = s.checkFirst(h, text, at); s.err != nil {
+				return false
+			}
+			if why != "" {
+				s.lastSeq = 0
+			}
+		case h.Seq != s.lastSeq+1:
+			why = fmt.Sprintf("record %d stands where record %d belongs", h.Seq, s.lastSeq+1)
+		case h.Prev != s.lastCRC:
+			why = "the record does not continue the one before it"
+		}
+	}
+	if why != "" {
+		s.judge(s.lastEnd, why)
+		return false
+	}
+	s.rec = parseRecord(h, text, at)
+	s.lastSeq, s.lastCRC = h.Seq, h.CRC
+	s.pos += int(h.Len)
+	s.lastEnd = at + h.Len
+	// The newline belongs to the record; a record is a record without it too.
+	if s.pos < len(s.buf) && s.buf[s.pos] == '\n' {
+		s.pos++
+		s.lastEnd++
+		s.noLF = false
+	} else {
+		s.noLF = true
+	}
+	return true
+}
+
+// skipEmpty moves over empty lines and reports whether bytes remain.
+func (s *Scanner) skipEmpty() bool {
+	for {
+		for s.pos < len(s.buf) && s.buf[s.pos] == '\n' {
+			s.pos++
+		}
+		if s.pos < len(s.buf) {
+			return true
+		}
+		if s.off+int64(s.pos) >= s.size || !s.fill(1) {
+			return false
+		}
+	}
+}
+
+// fill makes at least n bytes available at pos, as far as the file has them.
+func (s *Scanner) fill(n int) bool {
+	if len(s.buf)-s.pos >= n {
+		return true
+	}
+	rest := copy(s.buf, s.buf[s.pos:])
+	s.off += int64(s.pos)
+	s.pos = 0
+	want := max(n, window)
+	if cap(s.buf) < want+1 {
+		grown := make([]byte, rest, want+1)
+		copy(grown, s.buf[:rest])
+		s.buf = grown
+	}
+	left := s.size - s.off - int64(rest)
+	take := min(int64(cap(s.buf)-rest), left)
+	s.buf = s.buf[:rest+int(take)]
+	got, err := s.src.ReadAt(s.buf[rest:], s.off+int64(rest))
+	s.buf = s.buf[:rest+got]
+	if got < int(take) {
+		if err != nil && err != io.EOF {
+			s.err = err
+			return false
+		}
+		s.size = s.off + int64(len(s.buf)) // cut while we read
+	}
+	return len(s.buf) >= n
+}
+
+// readLine returns the line at the current position, or why it is not one.
+func (s *Scanner) readLine(at int64) (line.Head, []byte, string) {
+	s.fill(line.MaxHead)
+	if s.err != nil {
+		return line.Head{}, nil, ""
+	}
+	h, ok, more := line.ParseHead(s.buf[s.pos:])
+	switch {
+	case more:
+		return h, nil, "the file ends inside a record"
+	case !ok:
+		return h, nil, s.describe()
+	case h.Len > s.size-at:
+		return h, nil, "the file ends inside a record"
+	}
+	s.fill(int(h.Len) + 1)
+	if s.err != nil {
+		return h, nil, ""
+	}
+	if int64(len(s.buf)-s.pos) < h.Len {
+		return h, nil, "the file ends inside a record"
+	}
+	text := s.buf[s.pos : s.pos+int(h.Len)]
+	if !line.Verify(text, h) {
+		return h, nil, "the checksum does not match"
+	}
+	return h, text, ""
+}
+
+// describe names the usual causes of bytes that are no record.
+func (s *Scanner) describe() string {
+	b := s.buf[s.pos:]
+	switch {
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
+		return "a UTF-8 byte order mark: changed by an editor?"
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		return "UTF-16 text: changed by an editor?"
+	case bytes.HasPrefix(b, []byte("<<<<<<<")), bytes.HasPrefix(b, []byte("=======")), bytes.HasPrefix(b, []byte(">>>>>>>")):
+		return "merge-conflict markers"
+	case b[0] == 0:
+		n := int64(0)
+		for n < int64(len(b)) && b[n] == 0 {
+			n++
+		}
+		return fmt.Sprintf("%d or more NUL bytes, as a power cut leaves them", n)
+	default:
+		return "not a record"
+	}
+}
+
+// checkFirst looks at the first line: a journal begins with a run record of a
+// format known here.
+func (s *Scanner) checkFirst(h line.Head, text []byte, at int64) string {
+	r := parseRecord(h, text, at)
+	if f := r.Int("format"); f > Format {
+		s.err = &NewerFormatError{Format: f}
+		return ""
+	}
+	if r.Kind != KindRun || r.Int("format") < 1 {
+		return "the first record is not of kind run"
+	}
+	return ""
+}
+
+func (s *Scanner) corrupt(off int64, reason string) error {
+	return &CorruptError{Offset: off, Seq: s.lastSeq + 1, Reason: reason}
+}

@@ -1,0 +1,125 @@
+package pawl
+
+import (
+	"log/slog"
+
+	"github.com/pawlgo/pawl/internal/vfs"
+)
+
+// StoreOption configures [Open].
+type StoreOption interface{ applyStore(*storeConfig) }
+
+type storeConfig struct {
+	log    *slog.Logger
+	create bool
+	fs     vfs.FS
+}
+
+// MustExist makes [Open] refuse to create a store, and [Do] and [Store.Begin]
+// refuse to start a run that is not there: both then return [ErrNotFound]. It is
+// for programs that only ever resume, where a mistyped name must not start the
+// whole work again.
+func MustExist() interface {
+	StoreOption
+	RunOption
+} {
+	return mustExist{}
+}
+
+type mustExist struct{}
+
+func (mustExist) applyStore(c *storeConfig) { c.create = false }
+func (mustExist) applyRun(c *runConfig)     { c.mustExist = true }
+
+// RunOption configures [Do] and [Store.Begin].
+type RunOption interface{ applyRun(*runConfig) }
+
+type runConfig struct {
+	kind      string
+	input     any
+	hasInput  bool
+	mustExist bool
+	progress  func(Progress)
+}
+
+type runOption func(*runConfig)
+
+func (o runOption) applyRun(c *runConfig) { o(c) }
+
+// RunKind names the kind of work that a run does, recorded when the run is
+// created, for people and for services that resume runs by kind.
+func RunKind(name string) RunOption {
+	return runOption(func(c *runConfig) { c.kind = name })
+}
+
+// RunInput records the input of a run when it is created (a digest, and the
+// canonical JSON up to 4 KiB), and compares it on every later start, also of a
+// complete run: another input is [ErrInputChanged], and nothing runs. It keeps a
+// reused ID from returning the result of other work. What may grow between
+// starts, such as a list of documents, does not belong into it.
+func RunInput(v any) RunOption {
+	return runOption(func(c *runConfig) { c.input, c.hasInput = v, true })
+}
+
+// OnProgress calls fn when a [Map] begins and after each of its items. Calls come
+// one at a time, from several goroutines; fn must be quick and must not call the
+// run.
+func OnProgress(fn func(Progress)) RunOption {
+	return runOption(func(c *runConfig) { c.progress = fn })
+}
+
+// MapOption configures [Map].
+type MapOption interface{ applyMap(*mapConfig) }
+
+// StepOption configures [Step]; every one of them may be given to [Map] too, for
+// its items.
+type StepOption interface {
+	MapOption
+	applyStep(*stepConfig)
+}
+
+type stepConfig struct {
+	input    any
+	hasInput bool
+	rerun    bool
+}
+
+type mapConfig struct {
+	stepConfig
+	parallel int
+}
+
+type stepOption func(*stepConfig)
+
+func (o stepOption) applyStep(c *stepConfig) { o(c) }
+func (o stepOption) applyMap(c *mapConfig)   { o(&c.stepConfig) }
+
+type mapOption func(*mapConfig)
+
+func (o mapOption) applyMap(c *mapConfig) { o(c) }
+
+// defaultParallel suits work that waits for models and tools.
+const defaultParallel = 8
+
+// Parallel bounds how many items of a [Map] run at once; n < 1 is 1. The default
+// is 8.
+func Parallel(n int) MapOption {
+	return mapOption(func(c *mapConfig) { c.parallel = max(1, n) })
+}
+
+// WithInput records a fingerprint of v when the step starts (a digest, and the
+// canonical JSON up to 4 KiB). When a later start asks for the step with another
+// input, the recorded result would answer another question: the step returns
+// [ErrInputChanged] with the JSON paths that differ, unless [RerunOnChange] is
+// given. Give it what the result depends on: the prompt, the model's name, the
+// document. For the items of a [Map] it replaces the item's own fingerprint.
+func WithInput(v any) StepOption {
+	return stepOption(func(c *stepConfig) { c.input, c.hasInput = v, true })
+}
+
+// RerunOnChange makes a step, or an item of a [Map], whose input changed run anew
+// instead of returning [ErrInputChanged]. The older result, and everything
+// recorded inside that step, stays in the history and is never returned again.
+func RerunOnChange() StepOption {
+	return stepOption(func(c *stepConfig) { c.rerun = true })
+}

@@ -1,0 +1,312 @@
+package pawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawlgo/pawl/internal/dirstore"
+	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/internal/runid"
+	"github.com/pawlgo/pawl/internal/value"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Run is an open run: this process owns it until [Run.Close]. It is safe for
+// concurrent use.
+type Run struct {
+	store    *Store
+	id       string
+	log      *journalfile.File // nil when the run is complete
+	lock     *lock.Lock        // nil when the run is complete
+	resume   Resume
+	progress func(Progress)
+	progMu   sync.Mutex
+
+	// gate lets steps record while the run is open and waits for them when it ends.
+	gate sync.RWMutex
+
+	mu     sync.Mutex
+	fold   *journal.Fold // what was recorded when the run was opened
+	asked  map[string]stepState
+	result []byte // recorded result, when complete
+	ended  error  // why no further step is taken, nil while open
+}
+
+// stepState is how a key stands in this attempt.
+type stepState uint8
+
+const (
+	stepRunning stepState = iota + 1
+	stepDone
+	stepFailed
+)
+
+// Resume says what the opening of a run found.
+type Resume struct {
+	Attempt int           // 1 on a fresh start
+	Steps   int           // steps with a recorded result, which will not run again
+	Saved   time.Duration // time that those steps took when they ran
+}
+
+// Begin opens a run for work, creating it if it is absent, and owns it until
+// [Run.Close]. [Do] does this and the rest for a function; Begin is for programs
+// whose work is not one function.
+//
+// A complete run opens too: [Run.Result] then gives its result, without owning
+// anything, and every step is [ErrComplete].
+//
+// Errors match [ErrLocked] (another process owns it: host, process and since when
+// are in the message), [ErrCorrupt] and [ErrNewerFormat] (nothing was changed),
+// [ErrInputChanged], [ErrInvalid] (the ID), [ErrNotFound] (with [MustExist]).
+func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, error) {
+	var c runConfig
+	for _, o := range opts {
+		o.applyRun(&c)
+	}
+	if err := s.checkOpen("open", id); err != nil {
+		return nil, err
+	}
+	if err := runid.Check(id); err != nil {
+		return nil, &RunError{Op: "open", RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &RunError{Op: "open", RunID: id, Err: context.Cause(ctx)}
+	}
+	var input value.Fingerprint
+	if c.hasInput {
+		var err error
+		if input, err = value.FingerprintOf(c.input); err != nil {
+			return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: run input: %w", ErrInvalid, err)}
+		}
+	}
+	r := &Run{store: s, id: id, progress: c.progress, asked: map[string]stepState{}}
+	if err := r.open(c, input); err != nil {
+		if r.log != nil {
+			r.log.Close() //nolint:errcheck // nothing of ours was appended
+		}
+		if r.lock != nil {
+			r.lock.Release() //nolint:errcheck // ends with the process at the latest
+		}
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Run) open(c runConfig, input value.Fingerprint) error {
+	d := r.store.dir
+	path := d.Journal(r.id)
+	if c.mustExist {
+		if _, err := d.FS.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return &RunError{Op: "open", RunID: r.id, Path: path, Err: ErrNotFound, Hint: "nothing was created; check the ID"}
+		}
+	}
+	if done, err := r.acquire(path, input); done || err != nil {
+		return err
+	}
+	log, fold, rec, err := journalfile.Open(d.FS, path, warner(r.store.log))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.create(path, c.kind, input)
+	}
+	if err != nil {
+		return r.openError(path, err)
+	}
+	r.log, r.fold = log, fold
+	if rec.Torn > 0 {
+		r.store.log.Warn("an interrupted write was cut off", "run", r.id, "bytes", rec.Torn, "offset", rec.Offset, "kept", rec.Aside, "reason", rec.Reason)
+	}
+	if err := r.checkHeader(path, input); err != nil {
+		return err
+	}
+	if fold.Status == journal.Complete {
+		return r.finishedAlready()
+	}
+	return r.attempt(fold.Attempts + 1)
+}
+
+// acquire takes the run's lock. If that cannot be had and the run is complete, it
+// returns done: a result needs no owner.
+func (r *Run) acquire(path string, input value.Fingerprint) (done bool, err error) {
+	err = r.store.dir.EnsureRuns()
+	if err == nil {
+		r.lock, err = lock.Acquire(r.store.dir.Lock(r.id))
+	}
+	if err == nil {
+		return false, nil
+	}
+	if done, peekErr := r.peek(path, input); done || peekErr != nil && !errors.Is(peekErr, fs.ErrNotExist) {
+		return done, peekErr
+	}
+	if held, ok := errors.AsType[*lock.HeldError](err); ok {
+		return false, &RunError{Op: "open", RunID: r.id, Err: fmt.Errorf("%w: %w", ErrLocked, held), Hint: "wait for it, or end that process; its death frees the run at once"}
+	}
+	return false, &RunError{Op: "lock", RunID: r.id, Err: err, Hint: "nothing was started"}
+}
+
+// peek reads a run that we do not own and takes its result if it is complete.
+func (r *Run) peek(path string, input value.Fingerprint) (bool, error) {
+	fold, _, err := journal.Read(path)
+	if err != nil {
+		return false, r.openError(path, err)
+	}
+	if fold.Status != journal.Complete {
+		return false, nil
+	}
+	f, err := r.store.dir.FS.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return false, r.openError(path, err)
+	}
+	defer f.Close()
+	// The owner may not have flushed the result yet; what we hand out must be
+	// durable. A read-only file system has nothing left to flush.
+	if err := f.Sync(); err != nil && !vfs.IsReadOnly(err) && !vfs.IsUnsupported(err) {
+		return false, r.openError(path, err)
+	}
+	rec, err := journal.RecordAt(f, fold.Result)
+	if err != nil {
+		return false, r.openError(path, err)
+	}
+	r.fold = fold
+	if err := r.checkHeader(path, input); err != nil {
+		return false, err
+	}
+	r.complete(rec)
+	return true, nil
+}
+
+func (r *Run) checkHeader(path string, input value.Fingerprint) error {
+	h := r.fold.Header
+	switch {
+	case h.RunID != r.id:
+		return r.openError(path, fmt.Errorf("%w: the file holds run %q", ErrCorrupt, h.RunID))
+	case h.Store != r.store.dir.UID:
+		return r.openError(path, fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, h.Store, r.store.dir.UID))
+	case input.Digest != "" && h.InputDigest != "" && input.Digest != h.InputDigest:
+		return &RunError{Op: "open", RunID: r.id, Path: path, Err: inputChanged(h.Input, input.Text), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
+	}
+	return nil
+}
+
+// finishedAlready reads the result of a complete run and lets go of it.
+func (r *Run) finishedAlready() error {
+	rec, err := r.log.Record(r.fold.Result)
+	if err != nil {
+		return r.openError(r.log.Path(), err)
+	}
+	err = errors.Join(r.log.Close(), r.lock.Release())
+	r.log, r.lock = nil, nil
+	if err != nil {
+		return &RunError{Op: "open", RunID: r.id, Err: err}
+	}
+	r.complete(rec)
+	return nil
+}
+
+func (r *Run) complete(rec *journal.Record) {
+	text, ok := rec.Value()
+	if !ok {
+		text = []byte("null")
+	}
+	r.result = append([]byte(nil), text...)
+	r.ended = ErrComplete
+	r.countResume(r.fold.Attempts)
+}
+
+func (r *Run) create(path, kind string, input value.Fingerprint) error {
+	b := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
+		Str("id", r.id).Str("uid", dirstore.NewUID()).Int("inc", 1).Str("store", r.store.dir.UID)
+	if kind != "" {
+		b.Str("run_kind", kind)
+	}
+	if input.Digest != "" {
+		b.Str("in", input.Digest)
+		if input.Text != nil {
+			b.Raw("input", input.Text)
+		}
+	}
+	log, err := journalfile.Create(r.store.dir.FS, path, b.Bytes(), warner(r.store.log))
+	if err != nil {
+		return &RunError{Op: "create", RunID: r.id, Path: path, Err: err, Hint: "nothing was started"}
+	}
+	r.log = log
+	r.fold = journal.NewFold()
+	return r.attempt(1)
+}
+
+func (r *Run) attempt(n int64) error {
+	o := r.lock.Owner()
+	body := line.NewBody(journal.KindAttempt, "", vfs.Now()).Int("n", n).Str("host", o.Host).Int("pid", int64(o.PID)).Bytes()
+	if _, err := r.log.Append(body, false); err != nil {
+		return r.writeError("open", "", err)
+	}
+	r.countResume(n)
+	return nil
+}
+
+func (r *Run) countResume(attempt int64) {
+	done, _, _, took := r.fold.Counts()
+	r.resume = Resume{Attempt: int(attempt), Steps: done, Saved: took}
+}
+
+func (r *Run) openError(path string, err error) error {
+	e := &RunError{Op: "open", RunID: r.id, Path: path, Err: err}
+	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
+		e.Seq, e.Offset = c.Seq, c.Offset
+		e.Path = ""
+	}
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		e.Hint = fmt.Sprintf("nothing was changed and nothing runs; look with: pawl verify %s", quoteArg(path))
+	case errors.Is(err, ErrNewerFormat):
+		e.Hint = "nothing was changed; use the newer program"
+	}
+	return e
+}
+
+// writeError names what a failed append means for the data.
+func (r *Run) writeError(op, key string, err error) error {
+	e := &RunError{Op: op, RunID: r.id, Key: key, Path: r.log.Path(), Err: err}
+	switch {
+	case errors.Is(err, journalfile.ErrInDoubt):
+		e.Err = joined{ErrInDoubt, err}
+		e.Hint = "everything acknowledged before is safe; start again to find out whether this was recorded"
+	case errors.Is(err, journalfile.ErrReplaced):
+		e.Err = joined{ErrReplaced, err}
+		e.Hint = "nothing was written; the foreign file was not touched"
+	case errors.Is(err, journalfile.ErrClosed):
+		e.Err = joined{ErrClosed, err}
+	default:
+		e.Hint = "everything acknowledged before is safe; this was not recorded. Mend the cause and start again"
+	}
+	return e
+}
+
+func quoteArg(s string) string {
+	if strings.ContainsAny(s, " '\"\\$&;|<>()*?") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// ID returns the run's ID.
+func (r *Run) ID() string { return r.id }
+
+// Resumed says what opening the run found.
+func (r *Run) Resumed() Resume { return r.resume }
+
+// Resumed says what opening the run in ctx found. Without a run it is zero.
+func Resumed(ctx context.Context) Resume {
+	s, err := scopeOf(ctx)
+	if err != nil {
+		return Resume{}
+	}
+	return s.run.resume
+}

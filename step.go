@@ -1,0 +1,313 @@
+package pawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/value"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// StepError says that a step's function returned an error. It wraps that error.
+type StepError struct {
+	RunID   string
+	Key     string // full key
+	Tries   int    // tries so far, over all starts
+	Message string // text of the function's error
+	Err     error  // the function's error
+}
+
+// Error returns `run "id" step "key" failed (try n): message`.
+func (e *StepError) Error() string {
+	return fmt.Sprintf("pawl: run %q step %q failed (try %d): %s", e.RunID, e.Key, e.Tries, e.Message)
+}
+
+// Unwrap returns the function's error.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// Step does a unit of work once. The first time, fn runs and its value is recorded
+// under key; from then on, in this process and every later one, Step returns the
+// recorded value and fn does not run. When Step returns nil the value is durable,
+// and what it returns was decoded from the record, so that a type which loses
+// something on the way shows it on the first day.
+//
+// Key is unique within its scope, see [Scope]; it must come from data or recorded
+// results. A key that is running or done in this attempt is [ErrDuplicateKey]. Fn's
+// context carries the key as scope: a Step inside fn is "key/inner".
+//
+// An error of fn is recorded and returned as a [*StepError] that wraps it; the step
+// may be asked again, and the next start tries again. If the run was interrupted
+// (see [Do]) nothing is recorded and fn's error is returned as it is. A process
+// that dies while fn runs leaves the step in doubt: the next start runs it again.
+//
+// Errors: [ErrNoRun], [ErrInvalid] (key; a value that cannot be stored, with its
+// place), [ErrInputChanged] (see [WithInput]), [ErrMismatch] (the record does not
+// fit T), [ErrComplete], [ErrClosed], and those of writing. It is safe for
+// concurrent use with different keys.
+func Step[T any](ctx context.Context, key string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
+	var out, zero T
+	var c stepConfig
+	for _, o := range opts {
+		o.applyStep(&c)
+	}
+	s, err := scopeOf(ctx)
+	if err != nil {
+		return zero, err
+	}
+	w := work{
+		typ:    reflect.TypeFor[T](),
+		decode: func(text []byte) error { return value.Decode(text, &out, false) },
+		call: func(ctx context.Context) (any, error) {
+			return fn(ctx)
+		},
+	}
+	full, err := s.join(key)
+	if err != nil {
+		return zero, err
+	}
+	if err := s.run.step(ctx, s, full, c, w); err != nil {
+		return zero, err
+	}
+	return out, nil
+}
+
+// work is a step without its type: what Step and Map give to the run.
+type work struct {
+	typ    reflect.Type
+	call   func(ctx context.Context) (any, error)
+	decode func(text []byte) error
+	mapKey string             // of the Map that the step is an item of
+	digest *value.Fingerprint // set when the caller has it already
+}
+
+// step answers from the record or does the work.
+func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w work) error {
+	if err := value.Check(w.typ); err != nil {
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: result type: %w", ErrInvalid, err), Hint: "fn was not called"}
+	}
+	input := w.digest
+	if c.hasInput {
+		f, err := value.FingerprintOf(c.input)
+		if err != nil {
+			return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "fn was not called"}
+		}
+		input = &f
+	}
+	if err := r.claim(key); err != nil {
+		return err
+	}
+	done := false
+	defer func() {
+		if !done { // also after a panic: the key may be asked again
+			r.settle(key, stepFailed)
+		}
+	}()
+	answered, err := r.answer(key, c, input, w)
+	if err != nil {
+		return err
+	}
+	if !answered {
+		if err := r.perform(ctx, s, key, c, input, w); err != nil {
+			return err
+		}
+	}
+	done = true
+	r.settle(key, stepDone)
+	return nil
+}
+
+// claim marks key as running in this attempt.
+func (r *Run) claim(key string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.ended, Hint: "fn was not called"}
+	}
+	switch r.asked[key] {
+	case stepRunning, stepDone:
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ErrDuplicateKey, Hint: "fn was not called; give equal names a scope of their own: pawl.Scope(ctx, \"turn/3\")"}
+	case stepFailed:
+		// A new try asks for its nested keys anew.
+		for k := range r.asked {
+			if strings.HasPrefix(k, key+"/") {
+				delete(r.asked, k)
+			}
+		}
+	}
+	r.asked[key] = stepRunning
+	return nil
+}
+
+func (r *Run) settle(key string, st stepState) {
+	r.mu.Lock()
+	r.asked[key] = st
+	r.mu.Unlock()
+}
+
+// answer decodes the recorded result, if there is one that answers the question.
+func (r *Run) answer(key string, c stepConfig, input *value.Fingerprint, w work) (bool, error) {
+	r.mu.Lock()
+	rec := r.fold.Steps[key]
+	var st journal.Step
+	if rec != nil {
+		st = *rec
+	}
+	r.mu.Unlock()
+	if rec == nil {
+		return false, nil
+	}
+	if input != nil && st.InputDiffers(input.Digest) {
+		return false, r.inputDiffers(key, st, c, input)
+	}
+	if st.Status != journal.StepDone {
+		return false, nil
+	}
+	line, err := r.log.Record(journal.Span{Seq: st.Seq, Offset: st.Offset, Len: st.Len})
+	if err != nil {
+		return false, r.readError(key, err)
+	}
+	text, ok := line.Value()
+	if !ok {
+		return false, r.readError(key, &journal.CorruptError{Path: r.log.Path(), Offset: st.Offset, Seq: st.Seq, Reason: "a step without a value"})
+	}
+	if err := w.decode(text); err != nil {
+		return false, &RunError{Op: "return", RunID: r.id, Key: key, Seq: st.Seq, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged; read it with the type it was written with, or give the step another key"}
+	}
+	return true, nil
+}
+
+func (r *Run) readError(key string, err error) error {
+	e := &RunError{Op: "read", RunID: r.id, Key: key, Path: r.log.Path(), Err: err}
+	if errors.Is(err, ErrCorrupt) {
+		e.Hint = fmt.Sprintf("fn was not called; look with: pawl verify %s", quoteArg(r.log.Path()))
+	}
+	return e
+}
+
+// perform runs the function and records how it ended.
+func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, input *value.Fingerprint, w work) error {
+	if s.base.Err() != nil {
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: context.Cause(s.base), Hint: "fn was not called"}
+	}
+	try := r.nextTry(key)
+	b := line.NewBody(journal.KindStart, key, vfs.Now()).Int("try", try)
+	if w.mapKey != "" {
+		b.Str("map", w.mapKey)
+	}
+	if input != nil {
+		b.Str("in", input.Digest)
+		if c.hasInput && input.Text != nil {
+			b.Raw("input", input.Text)
+		}
+	}
+	// With the kernel before fn runs, so that a process that dies inside fn leaves
+	// a trace; not flushed, since a power cut that loses it loses only the trace.
+	if _, err := r.append(b.Bytes(), false); err != nil {
+		return r.writeError("start", key, err)
+	}
+	begin := time.Now()
+	v, err := r.call(ctx, s, key, try, w)
+	if err != nil {
+		return r.failed(s, key, try, time.Since(begin), err)
+	}
+	took := time.Since(begin)
+	text, err := value.Encode(v)
+	if err != nil {
+		err = fmt.Errorf("%w: result: %w", ErrInvalid, err)
+		r.recordFailure(key, try, took, err, "")
+		return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded; it runs again on the next start"}
+	}
+	b = line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds())
+	// The context is not asked: a finished step is never lost to a cancellation.
+	if _, err := r.append(withValue(b, text, w.typ), true); err != nil {
+		return r.writeError("record", key, err)
+	}
+	if err := w.decode(text); err != nil {
+		return &RunError{Op: "return", RunID: r.id, Key: key, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the result is recorded"}
+	}
+	return nil
+}
+
+// append adds a record unless the run has ended.
+func (r *Run) append(body []byte, durable bool) (journal.Span, error) {
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended != nil {
+		return journal.Span{}, ended
+	}
+	return r.log.Append(body, durable)
+}
+
+func (r *Run) nextTry(key string) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := r.fold.Steps[key]
+	if st == nil {
+		st = &journal.Step{}
+		r.fold.Steps[key] = st
+	}
+	st.Tries++
+	st.Status = journal.StepRunning
+	return st.Tries
+}
+
+// call calls the function and records a panic or Goexit on its way out.
+func (r *Run) call(ctx context.Context, s *scope, key string, try int64, w work) (v any, err error) {
+	begin := time.Now()
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		p := recover()
+		crash := &crashError{value: p, stack: debug.Stack()}
+		r.recordFailure(key, try, time.Since(begin), crash, string(crash.stack))
+		if p != nil {
+			panic(p)
+		}
+	}()
+	v, err = w.call(s.with(ctx, key))
+	returned = true
+	return v, err
+}
+
+// failed records an error of the function, or nothing if the run was interrupted.
+func (r *Run) failed(s *scope, key string, try int64, took time.Duration, err error) error {
+	if s.interrupted(err) {
+		return err
+	}
+	r.recordFailure(key, try, took, err, "")
+	return &StepError{RunID: r.id, Key: key, Tries: int(try), Message: errorText(err), Err: err}
+}
+
+// recordFailure does not wait for a flush: a failure that a power cut forgets is
+// tried again, as it would be anyway. A record that cannot be written must not
+// hide the failure itself.
+func (r *Run) recordFailure(key string, try int64, took time.Duration, cause error, stack string) {
+	text := errorText(cause)
+	if crash, ok := errors.AsType[*crashError](cause); ok {
+		text, _, _ = strings.Cut(crash.Error(), "\n")
+	}
+	b := line.NewBody(journal.KindFail, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds()).Str("error", text)
+	if stack != "" {
+		b.Str("stack", stack[:min(len(stack), 4*maxErrorText)])
+	}
+	if _, err := r.append(b.Bytes(), false); err != nil {
+		r.store.log.Warn("a failure was not recorded", "run", r.id, "step", key, "err", err)
+	}
+	r.mu.Lock()
+	if st := r.fold.Steps[key]; st != nil {
+		st.Status = journal.StepFailed
+	}
+	r.mu.Unlock()
+}
