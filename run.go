@@ -190,7 +190,7 @@ func (r *Run) checkHeader(path string, input value.Fingerprint) error {
 	case h.Store != r.store.dir.UID:
 		return r.openError(path, fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, h.Store, r.store.dir.UID))
 	case input.Digest != "" && h.InputDigest != "" && input.Digest != h.InputDigest:
-		return &RunError{Op: "open", RunID: r.id, Path: path, Err: inputChanged(h.Input, input.Text), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
+		return &RunError{Op: "open", RunID: r.id, Err: inputChanged(h.Input, input.Text), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
 	}
 	return nil
 }

@@ -1,0 +1,28 @@
+package pawl_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// children are programs that tests run as processes of their own, by executing the
+// test binary again with PAWL_TEST_CHILD set. Only a real process can really die.
+var children = map[string]func() error{}
+
+func TestMain(m *testing.M) {
+	name := os.Getenv("PAWL_TEST_CHILD")
+	if name == "" {
+		os.Exit(m.Run())
+	}
+	child, ok := children[name]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "no such child:", name)
+		os.Exit(2)
+	}
+	if err := child(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
