@@ -9,7 +9,7 @@ import (
 )
 
 // sector is the unit in which a disk loses or tears data.
-const sector = 512
+const sector = int64(512)
 
 // judge decides what the bytes from x on are, which do not continue the journal:
 // what a crash left of writes that were never acknowledged (cut it), or damage to
@@ -18,9 +18,8 @@ const sector = 512
 // A record says in dur what was durable when it was written. So a valid record
 // anywhere behind x whose dur reaches beyond the last good record proves that
 // acknowledged data stood here. Without such a witness the bytes must look like
-// an interrupted write: the file ends inside the line, or a piece of the line
-// within one sector is all NUL. Anything else was changed by something that is
-// not a crash.
+// an interrupted write, see [Scanner.looksTorn]. Anything else was changed by
+// something that is not a crash.
 func (s *Scanner) judge(x int64, why string) {
 	if s.lastSeq == 0 {
 		s.err = s.corrupt(x, why) // a journal gets its name only once its first record is durable
@@ -100,35 +99,52 @@ func (s *Scanner) recordAt(off int64) (*Record, error) {
 	return &r, nil
 }
 
-// looksTorn returns why the line at x looks like an interrupted write, "" if it
-// does not.
+// looksTorn returns why the bytes from x on look like an interrupted write, "" if
+// they do not. Power cuts lose whole sectors: what was not written is NUL in a file
+// that grew, and newline in a file that was filled ahead with newlines. So one of
+// these must hold for the line that begins at the first byte y >= x that is not a
+// newline, and ends at the next newline p:
+//
+//   - there is no p: the file ends inside the line;
+//   - a piece of the line within one sector is all NUL;
+//   - y is at the start of a sector and y > x: the line's beginning is missing;
+//   - p is at the start of a sector that is all newlines: its rest is missing.
+//
+// Writers never let a record's newline, nor a record behind padding, stand at the
+// start of a sector, so that a whole record with a damaged byte is none of these.
 func (s *Scanner) looksTorn(x int64) (string, error) {
 	buf := make([]byte, sector)
-	began := false // the line has bytes other than newlines
+	y := int64(-1)
 	for off := x; off < s.size; {
-		n := min(int64(sector)-off%sector, s.size-off)
-		piece := buf[:n]
+		piece := buf[:min(sector-off%sector, s.size-off)]
 		if _, err := s.src.ReadAt(piece, off); err != nil && err != io.EOF {
 			return "", err
 		}
-		if allZero(piece) {
+		if allAre(piece, 0) {
 			return fmt.Sprintf("the sector at byte %d was never written", off), nil
 		}
-		for _, c := range piece {
-			if c != '\n' {
-				began = true
-			} else if began {
+		for i, c := range piece {
+			at := off + int64(i)
+			switch {
+			case c != '\n' && y < 0:
+				if y = at; y > x && y%sector == 0 {
+					return fmt.Sprintf("the sector before byte %d was never written", y), nil
+				}
+			case c == '\n' && y >= 0:
+				if i == 0 && at%sector == 0 && allAre(piece, '\n') {
+					return fmt.Sprintf("the sector at byte %d was never written", at), nil
+				}
 				return "", nil // the line has an end, and no piece of it is missing
 			}
 		}
-		off += n
+		off += int64(len(piece))
 	}
 	return "the file ends inside a record", nil
 }
 
-func allZero(b []byte) bool {
+func allAre(b []byte, v byte) bool {
 	for _, c := range b {
-		if c != 0 {
+		if c != v {
 			return false
 		}
 	}

@@ -228,8 +228,11 @@ func (s *Scanner) checkFirst(h line.Head, text []byte, at int64) string {
 		s.err = &NewerFormatError{Format: f}
 		return ""
 	}
-	if r.Kind != KindRun || r.Int("format") < 1 {
+	switch {
+	case r.Kind != KindRun || r.Int("format") < 1:
 		return "the first record is not of kind run"
+	case r.Int("inc") == 1 && (h.Seq != 1 || h.Prev != 0):
+		return "a journal that was never compacted begins with record 1"
 	}
 	return ""
 }

@@ -5,6 +5,7 @@
 package journalfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,12 +33,14 @@ type File struct {
 	path string
 	f    vfs.File
 
-	mu   sync.Mutex // orders records: everything up to durable
-	size int64
-	seq  int64
-	crc  uint32
-	buf  []byte
-	err  error // why no further record is taken
+	mu     sync.Mutex // orders records: everything up to durable
+	size   int64      // where the next record goes
+	filled int64      // length of the file: newlines from size on
+	noFill bool
+	seq    int64
+	crc    uint32
+	buf    []byte
+	err    error // why no further record is taken
 
 	syncMu  sync.Mutex // guards syncing and durable; taken without mu held
 	synced  *sync.Cond
@@ -85,17 +88,70 @@ func (j *File) write(body []byte) (journal.Span, error) {
 	}
 	var crc uint32
 	j.buf, crc = line.Append(j.buf[:0], j.crc, j.seq+1, known, body)
-	if _, err := j.f.WriteAt(j.buf, j.size); err != nil {
-		return journal.Span{}, j.undo(err)
+	pad := padding(j.size, len(j.buf))
+	if pad > 0 {
+		j.buf = append(bytes.Repeat([]byte{'\n'}, pad), j.buf...)
 	}
-	span := journal.Span{Seq: j.seq + 1, Offset: j.size, Len: int64(len(j.buf)) - 1}
+	end := j.size + int64(len(j.buf))
+	if err := j.put(end); err != nil {
+		return journal.Span{}, err
+	}
+	span := journal.Span{Seq: j.seq + 1, Offset: j.size + int64(pad), Len: end - j.size - int64(pad) - 1}
 	j.seq++
 	j.crc = crc
-	j.size += int64(len(j.buf))
-	if cap(j.buf) > 1<<20 {
+	j.size = end
+	if cap(j.buf) > 4<<20 {
 		j.buf = nil // one huge record must not hold its memory for ever
 	}
 	return span, nil
+}
+
+// put writes the buffer, whose record ends at end, to the file. Where that goes
+// beyond what is filled, it fills ahead: a save that changes neither the length
+// of the file nor its allocation costs the device one flush instead of two.
+func (j *File) put(end int64) error {
+	if end > j.filled && !j.noFill {
+		fillEnd := (end + min(max(j.size, fillMin), fillMax) + fillMin - 1) / fillMin * fillMin
+		record := len(j.buf)
+		j.buf = append(j.buf, bytes.Repeat([]byte{'\n'}, int(fillEnd-end))...)
+		_, err := j.f.WriteAt(j.buf, j.size)
+		if err == nil {
+			j.filled = fillEnd
+			return nil
+		}
+		// The record may still fit where the fill does not.
+		if err := j.undo(err); errors.Is(err, ErrInDoubt) {
+			return err
+		}
+		j.buf, j.noFill = j.buf[:record], true
+	}
+	if _, err := j.f.WriteAt(j.buf, j.size); err != nil {
+		return j.undo(err)
+	}
+	j.filled = max(j.filled, end)
+	return nil
+}
+
+// A file is filled ahead by its own size within these bounds, in bytes.
+const (
+	fillMin = 64 << 10
+	fillMax = 1 << 20
+)
+
+// sector is what a disk writes whole or not at all, in bytes.
+const sector = 512
+
+// padding returns how many newlines go before a line of n bytes, newline included,
+// at offset off. A reader tells a damaged record from an interrupted write by
+// sectors that were never written; so a whole record must never look like one of
+// those: its newline is not at the start of a sector, and neither is a record
+// behind padding.
+func padding(off int64, n int) int {
+	pad := 0
+	for (off+int64(pad+n)-1)%sector == 0 || pad > 0 && (off+int64(pad))%sector == 0 {
+		pad++
+	}
+	return pad
 }
 
 // checkIdentity looks whether the file is still ours, at its path, and of the
@@ -114,8 +170,8 @@ func (j *File) checkIdentity() error {
 		return err
 	case !j.fs.SameFile(mine, named):
 		return fmt.Errorf("%w: another file is at its path", ErrReplaced)
-	case mine.Size() != j.size:
-		return fmt.Errorf("%w: it has %d bytes and we left %d", ErrReplaced, mine.Size(), j.size)
+	case mine.Size() != j.filled:
+		return fmt.Errorf("%w: it has %d bytes and we left %d", ErrReplaced, mine.Size(), j.filled)
 	}
 	return nil
 }
@@ -128,6 +184,7 @@ func (j *File) undo(cause error) error {
 		j.err = fmt.Errorf("%w: after a failed write (%w) the fragment could not be cut off: %w", ErrInDoubt, cause, err)
 		return j.err
 	}
+	j.filled = j.size
 	if err := j.f.Sync(); err != nil {
 		j.fail(err)
 		return j.err
@@ -201,8 +258,8 @@ func (j *File) Record(span journal.Span) (*journal.Record, error) {
 	return r, journal.WithPath(err, j.path)
 }
 
-// Close makes everything appended durable and closes the file. It returns the
-// error of the flush if there was no earlier one.
+// Close makes everything appended durable, cuts off the fill and closes the file.
+// It returns the error of the flush if there was no earlier one.
 func (j *File) Close() error {
 	err := j.Sync()
 	j.mu.Lock()
@@ -212,6 +269,9 @@ func (j *File) Close() error {
 	}
 	if j.err != nil {
 		err = nil // reported when it happened
+	} else if err == nil && j.filled > j.size && j.checkIdentity() == nil {
+		// Not synced: fill that comes back after a power cut is only fill.
+		err = j.f.Truncate(j.size)
 	}
 	j.err = ErrClosed
 	return errors.Join(err, j.f.Close())
@@ -247,6 +307,7 @@ func Create(fsys vfs.FS, path string, body []byte, warn func(string)) (*File, er
 		return nil, err
 	}
 	j.seq, j.durable, j.size = 1, 1, int64(len(j.buf))
+	j.filled = j.size
 	return j, nil
 }
 

@@ -148,15 +148,17 @@ func (j *File) bytes(off, size int64) ([]byte, error) {
 // belongs there if it is missing. The bytes are copied aside first.
 func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
 	rec := Recovery{Torn: s.tail.Torn, Offset: s.tail.End, Reason: s.tail.Reason}
-	j.size = s.tail.End
-	if rec.Torn == 0 && !s.tail.NoNewline && s.size == s.tail.End {
-		return Recovery{}, nil
+	j.size, j.filled = s.tail.End, s.size
+	if rec.Torn == 0 && !s.tail.NoNewline {
+		return Recovery{}, nil // what is left, if anything, is fill
 	}
+	j.filled = s.tail.End
 	if rec.Torn > 0 {
 		torn, err := j.bytes(s.tail.End, s.size)
 		if err != nil {
 			return rec, err
 		}
+		torn = bytes.TrimRight(torn, "\n") // fill
 		if rec.Aside, err = j.keepAside(torn, s.tail.End, warn); err != nil {
 			return rec, fmt.Errorf("keeping %d torn bytes aside: %w", len(torn), err)
 		}
@@ -169,6 +171,7 @@ func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
 			return rec, err
 		}
 		j.size++
+		j.filled++
 	}
 	// Before anything is appended: else a power cut could bring the torn bytes
 	// back behind new records.
