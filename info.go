@@ -44,7 +44,7 @@ type RunInfo struct {
 	Done     int           // steps with a result
 	Failed   int           // steps whose last try failed
 	Running  int           // steps started and not ended: under way, or in doubt if there is no owner
-	Took     time.Duration // time that the finished steps took
+	Took     time.Duration // time that the finished steps took, nested ones within the outer one
 	Maps     []Progress    // each Map's progress, in the order of their start
 	Created  time.Time     // by the clock of the machine that created it
 	Updated  time.Time     // of the newest record
@@ -195,15 +195,16 @@ func readRun(path, lockPath string) (RunInfo, *journal.Fold, error) {
 	info.ID, info.UID, info.Kind, info.Input, info.Created = h.RunID, h.UID, h.RunKind, h.Input, h.Created
 	info.Status, info.Attempts, info.Error = fold.Status, int(fold.Attempts), fold.Error
 	info.Records, info.Updated, info.Torn = fold.LastSeq, fold.LastAt(), tail.Torn
-	info.Done, info.Failed, info.Running, info.Took = fold.Counts()
-	info.Maps = maps(fold)
+	c := fold.Counts()
+	info.Done, info.Failed, info.Running, info.Took = c.Done, c.Failed, c.Running, c.Took
+	info.Maps = mapProgress(fold)
 	if o, held, err := lock.Probe(lockPath); err == nil && held {
 		info.Owner = &Owner{Host: o.Host, PID: o.PID, Since: o.Since}
 	}
 	return info, fold, nil
 }
 
-func maps(fold *journal.Fold) []Progress {
+func mapProgress(fold *journal.Fold) []Progress {
 	keys := make([]string, 0, len(fold.Maps))
 	for key := range fold.Maps {
 		keys = append(keys, key)

@@ -53,7 +53,7 @@ const (
 // Resume says what the opening of a run found.
 type Resume struct {
 	Attempt int           // 1 on a fresh start
-	Steps   int           // steps with a recorded result, which will not run again
+	Steps   int           // steps with a recorded result, which will not run again; those inside one are not counted
 	Saved   time.Duration // time that those steps took when they ran
 }
 
@@ -252,8 +252,8 @@ func (r *Run) attempt(n int64) error {
 }
 
 func (r *Run) countResume(attempt int64) {
-	done, _, _, took := r.fold.Counts()
-	r.resume = Resume{Attempt: int(attempt), Steps: done, Saved: took}
+	c := r.fold.Counts()
+	r.resume = Resume{Attempt: int(attempt), Steps: c.Outer, Saved: c.Took}
 }
 
 func (r *Run) openError(path string, err error) error {

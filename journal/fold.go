@@ -230,23 +230,33 @@ func (f *Fold) Forget(key string) {
 	}
 }
 
-// Counts returns how many steps stand how, and the time that the finished ones
-// took. Nested steps are counted, and their time only within the outermost one.
-func (f *Fold) Counts() (done, failed, running int, took time.Duration) {
+// Counts is how many steps stand how.
+type Counts struct {
+	Done, Failed, Running int
+	// Outer counts the finished steps that are not inside another finished one,
+	// and Took sums the time that these took: what a start does not do again.
+	Outer int
+	Took  time.Duration
+}
+
+// Counts counts the steps. Nested steps are steps too.
+func (f *Fold) Counts() Counts {
+	var c Counts
 	for key, s := range f.Steps {
 		switch s.Status {
 		case StepDone:
-			done++
+			c.Done++
 			if !f.insideDone(key) {
-				took += s.Took
+				c.Outer++
+				c.Took += s.Took
 			}
 		case StepFailed:
-			failed++
+			c.Failed++
 		case StepRunning:
-			running++
+			c.Running++
 		}
 	}
-	return done, failed, running, took
+	return c
 }
 
 func (f *Fold) insideDone(key string) bool {
