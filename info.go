@@ -171,8 +171,7 @@ func (s *Store) inspect(ctx context.Context, op, id string) (RunInfo, *journal.F
 		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Path: s.dir.Path, Err: ErrNotFound, Hint: "nothing was created; list the runs with: pawl ls"}
 	}
 	if err != nil {
-		r := &Run{id: id}
-		return RunInfo{}, nil, r.openError(s.dir.Journal(id), err)
+		return RunInfo{}, nil, openError(id, s.dir.Journal(id), err)
 	}
 	return info, fold, nil
 }

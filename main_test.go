@@ -1,6 +1,7 @@
 package pawl_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -26,3 +27,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(0)
 }
+
+// ctx shortens the signatures of functions in tests.
+type ctx = context.Context

@@ -256,8 +256,11 @@ func (r *Run) countResume(attempt int64) {
 	r.resume = Resume{Attempt: int(attempt), Steps: c.Outer, Saved: c.Took}
 }
 
-func (r *Run) openError(path string, err error) error {
-	e := &RunError{Op: "open", RunID: r.id, Path: path, Err: err}
+func (r *Run) openError(path string, err error) error { return openError(r.id, path, err) }
+
+// openError says what an unreadable journal means.
+func openError(runID, path string, err error) error {
+	e := &RunError{Op: "open", RunID: runID, Path: path, Err: err}
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
 		e.Seq, e.Offset = c.Seq, c.Offset
 		e.Path = ""
@@ -271,9 +274,13 @@ func (r *Run) openError(path string, err error) error {
 	return e
 }
 
-// writeError names what a failed append means for the data.
 func (r *Run) writeError(op, key string, err error) error {
-	e := &RunError{Op: op, RunID: r.id, Key: key, Path: r.log.Path(), Err: err}
+	return writeError(op, r.id, key, r.log.Path(), err)
+}
+
+// writeError says what a failed append means for the data.
+func writeError(op, runID, key, path string, err error) error {
+	e := &RunError{Op: op, RunID: runID, Key: key, Path: path, Err: err}
 	switch {
 	case errors.Is(err, journalfile.ErrInDoubt):
 		e.Err = joined{ErrInDoubt, err}

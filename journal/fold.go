@@ -98,8 +98,10 @@ type Fold struct {
 	Error    string // why the last attempt failed, "" if it did not
 	Full     Span   // record with the newest whole state
 	Patches  []Span // records with the patches behind it
-	States   int64  // states recorded
-	Unknown  int64  // records of a kind not known here
+	// PatchBytes is how long those patches are together.
+	PatchBytes int64
+	States     int64 // states recorded
+	Unknown    int64 // records of a kind not known here
 
 	slab   []Step
 	lastAt []byte
@@ -135,10 +137,11 @@ func (f *Fold) Apply(r *Record) {
 		f.Forget(r.Key)
 	case KindState:
 		f.States++
-		if r.Member("patch") != nil {
+		if p := r.Member("patch"); p != nil {
 			f.Patches = append(f.Patches, span)
+			f.PatchBytes += int64(len(p))
 		} else {
-			f.Full, f.Patches = span, f.Patches[:0]
+			f.Full, f.Patches, f.PatchBytes = span, f.Patches[:0], 0
 		}
 	case KindClear:
 		*f = Fold{

@@ -113,11 +113,17 @@ func Probe(path string) (owner Owner, held bool, err error) {
 var errHeld = errors.New("held")
 
 func self() Owner {
+	host, pid := Self()
+	return Owner{Host: host, PID: pid, Since: time.Now().UTC().Truncate(time.Second)}
+}
+
+// Self names this process.
+func Self() (host string, pid int) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return Owner{Host: host, PID: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}
+	return host, os.Getpid()
 }
 
 // writeOwner replaces the text of the previous owner. It is not synced: it means

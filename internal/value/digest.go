@@ -29,7 +29,7 @@ func FingerprintOf(v any) (Fingerprint, error) {
 	c := jsontext.Value(text)
 	if err := c.Format(jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false),
 		jsontext.CanonicalizeRawFloats(false), jsontext.EscapeForJS(true)); err != nil {
-		return Fingerprint{}, decodeError(text, err)
+		return Fingerprint{}, Explain(text, err)
 	}
 	c = escapeNEL(c)
 	sum := sha256.Sum256(c)

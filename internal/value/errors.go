@@ -30,10 +30,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
+// UnknownMember is the reason for refusing a member that the Go type does not have.
+const UnknownMember = "unknown member"
+
 func refuse(path, reason string) error { return &Error{Path: path, Offset: -1, Reason: reason} }
 
-// encodeError and decodeError translate the JSON package's errors into a path
-// and a reason without payload contents.
+// encodeError is [Explain] for errors of encoding.
 func encodeError(err error) error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		reason := "cannot be stored"
@@ -45,19 +47,19 @@ func encodeError(err error) error {
 		}
 		return &Error{Path: Path(e.JSONPointer), Offset: -1, Reason: reason, Cause: e.Err}
 	}
-	refused := decodeError(nil, err)
-	if e, ok := errors.AsType[*Error](refused); ok {
-		e.Offset = -1 // in a text that nobody will see
-	}
-	return refused
+	e := Explain(nil, err)
+	e.Offset = -1 // in a text that nobody will see
+	return e
 }
 
-func decodeError(text []byte, err error) error {
+// Explain translates an error of the JSON package about text into a path, a byte
+// and a reason without payload contents.
+func Explain(text []byte, err error) *Error {
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		reason := "does not fit"
 		switch {
 		case errors.Is(e.Err, json.ErrUnknownName):
-			reason = "unknown member"
+			reason = UnknownMember
 		case e.GoType != nil && e.JSONKind != 0:
 			reason = fmt.Sprintf("%s does not fit a Go %v", kindName(e.JSONKind), e.GoType)
 		case e.Err != nil:
@@ -76,7 +78,7 @@ func decodeError(text []byte, err error) error {
 }
 
 // notJSON are the tokens that Python's json module writes and JSON does not have.
-var notJSON = []string{"NaN", "Infinity", "-Infinity"}
+var notJSON = []string{"NaN", "-Infinity", "Infinity"}
 
 // syntaxReason says in a clause what is wrong at which byte.
 func syntaxReason(text []byte, e *jsontext.SyntacticError) (string, int64) {

@@ -49,7 +49,7 @@ func planOf(t reflect.Type) (*plan, error) {
 		return p.(*plan), p.(*plan).err
 	}
 	p := &plan{lossless: true}
-	p.raw = IsRaw(t) || t.Kind() == reflect.Pointer && IsRaw(t.Elem())
+	p.raw = IsRaw(t)
 	if !p.raw {
 		p.err = p.walk(t, "$", map[reflect.Type]visit{})
 	}
@@ -66,8 +66,14 @@ func Check(t reflect.Type) error {
 }
 
 // IsRaw reports whether values of t are JSON text that must come back byte for
-// byte: encoding/json's RawMessage and its counterpart jsontext.Value.
-func IsRaw(t reflect.Type) bool { return t == rawType || t == rawValueType }
+// byte: encoding/json's RawMessage and its counterpart jsontext.Value, and
+// pointers to them.
+func IsRaw(t reflect.Type) bool {
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t == rawType || t == rawValueType
+}
 
 func implements(t, iface reflect.Type) bool {
 	return t.Implements(iface) || reflect.PointerTo(t).Implements(iface)

@@ -13,9 +13,9 @@ const MaxDepth = 500
 
 // Valid reports whether text is one strict JSON value within [MaxDepth].
 func Valid(text []byte) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(text), base)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), base)
 	if err := dec.SkipValue(); err != nil {
-		return decodeError(text, err)
+		return Explain(text, err)
 	}
 	if rest := bytes.TrimLeft(text[dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
 		return &Error{Path: "$", Offset: int64(len(text) - len(rest)), Reason: "more data after the value"}
@@ -46,7 +46,7 @@ func CheckDepth(text []byte) error {
 
 // pathAt returns the path of the value that begins at a byte of valid JSON.
 func pathAt(text []byte, at int) string {
-	dec := jsontext.NewDecoder(bytes.NewReader(text), base)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), base)
 	for dec.InputOffset() <= int64(at) {
 		if _, err := dec.ReadToken(); err != nil {
 			break

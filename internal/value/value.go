@@ -213,7 +213,7 @@ func decode(text []byte, p any, allowUnknown bool) error {
 		opts = json.JoinOptions(opts, lenient)
 	}
 	if err := json.Unmarshal(text, p, opts); err != nil {
-		return decodeError(text, err)
+		return Explain(text, err)
 	}
 	return nil
 }

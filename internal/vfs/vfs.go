@@ -52,6 +52,8 @@ type File interface {
 	DropCache(off int64) error
 	Stat() (fs.FileInfo, error)
 	Chmod(mode fs.FileMode) error
+	// Chown gives the file to another user and group; -1 leaves one as it is.
+	Chown(uid, gid int) error
 	Close() error
 	Name() string
 }

@@ -1,0 +1,30 @@
+package pawl
+
+import (
+	"fmt"
+
+	"github.com/pawlgo/pawl/internal/delta"
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// stateBody returns the record of a state, as a patch of the state before if that
+// pays, and how many bytes of patches then stand behind the last whole state.
+//
+// A whole state is written when the patches since the last one have outgrown it: a
+// reader applies at most as much as the state is long, and all whole states together
+// cost at most as much as all patches.
+func (b *stateBacking) stateBody(text []byte) (body []byte, patched int) {
+	rec := line.NewBody(journal.KindState, "", vfs.Now()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
+	if n := b.cfg.schema(); n != noSchema {
+		rec.Int("schema", int64(n))
+	}
+	// A state that must keep bytes which are not compact is no subject for patches.
+	if b.text != nil && line.Clean(b.text) && line.Clean(text) {
+		if patch, ok := delta.Diff(b.text, text); ok && b.patched+len(patch) <= len(text) {
+			return rec.Raw("patch", patch).Bytes(), b.patched + len(patch)
+		}
+	}
+	return rec.Value(text).Bytes(), 0
+}
