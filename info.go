@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -54,6 +53,7 @@ type RunInfo struct {
 	Size     int64  // bytes of the journal
 	Torn     int64  // bytes behind the last record: being written now, or left by a crash
 	Path     string // journal file
+	Warnings []string
 	// Err says why the run cannot be read: then only ID (if it could be told), Path
 	// and Size are set. It matches ErrCorrupt or ErrNewerFormat, or comes from the
 	// operating system.
@@ -197,9 +197,7 @@ func readRun(path, lockPath string) (RunInfo, *journal.Fold, error) {
 	c := fold.Counts()
 	info.Done, info.Failed, info.Running, info.Took = c.Done, c.Failed, c.Running, c.Took
 	info.Maps = mapProgress(fold)
-	if o, held, err := lock.Probe(lockPath); err == nil && held {
-		info.Owner = &Owner{Host: o.Host, PID: o.PID, Since: o.Since}
-	}
+	info.Owner = owner(lockPath)
 	return info, fold, nil
 }
 

@@ -1,0 +1,96 @@
+package pawl
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/internal/statefile"
+)
+
+// InspectFile describes a checkpoint by its path: the JSON file of [OpenFile], the
+// Python original's included, or a journal, that of [OpenState] or of a run. Kind is
+// then "file" or "state", or what the run was given. It takes no lock and changes
+// nothing. Errors match [ErrNotFound], [ErrInvalid] (not a regular file),
+// [ErrCorrupt], [ErrNewerFormat], or come from the operating system.
+func InspectFile(path string) (RunInfo, error) {
+	resolved, err := resolveFile(newFileConfig(nil).fs, path)
+	if err != nil {
+		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+	}
+	fi, err := os.Lstat(resolved)
+	if err == nil {
+		err = checkRegular(fi)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: ErrNotFound, Hint: "nothing was created; check the path"}
+	}
+	if err != nil {
+		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+	}
+	isJournal, err := looksLikeJournal(resolved)
+	if err != nil {
+		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+	}
+	lockPath := resolved + lockSuffix
+	if isJournal {
+		info, fold, err := readRun(resolved, lockPath)
+		if err != nil {
+			return RunInfo{}, openError("", resolved, err)
+		}
+		if fold.Header.Store != "" {
+			info.Owner = owner(strings.TrimSuffix(resolved, ".jsonl") + lockSuffix)
+		}
+		return info, nil
+	}
+	b := &fileBacking{cfg: newFileConfig(nil), path: resolved}
+	b.fs = b.cfg.fs
+	data, id, err := b.readFile(resolved)
+	if err != nil {
+		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+	}
+	b.cur = id
+	rec, err := statefile.Decode(data)
+	if err != nil {
+		return RunInfo{}, b.refused(data, err)
+	}
+	b.adopt(rec)
+	info := RunInfo{
+		ID: filepath.Base(resolved), Kind: "file", Status: StatusInProgress, Updated: rec.At.UTC(),
+		Records: rec.Generation, Size: int64(len(data)), Path: resolved, Owner: owner(lockPath), Warnings: b.cfg.warnings,
+	}
+	if rec.Complete {
+		info.Status = StatusComplete
+	}
+	return info, nil
+}
+
+// looksLikeJournal decides by how the file begins, and by its name if that says
+// nothing.
+func looksLikeJournal(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	n, err := f.Read(head)
+	if err != nil {
+		n = 0 // empty: the name decides
+	}
+	return bytes.HasPrefix(head[:n], []byte(line.Prefix)) || strings.HasSuffix(path, ".jsonl"), nil
+}
+
+// owner returns who holds a lock now, nil if nobody does.
+func owner(lockPath string) *Owner {
+	o, held, err := lock.Probe(lockPath)
+	if err != nil || !held {
+		return nil
+	}
+	return &Owner{Host: o.Host, PID: o.PID, Since: o.Since}
+}
