@@ -68,6 +68,7 @@ type stateBacking struct {
 
 	found    stored
 	text     []byte // the state last saved, nil if there is none
+	clean    bool   // text is compact, so that patches can be made of it
 	schema   int    // of text
 	patched  int    // bytes of patches since the last whole state
 	attempt  bool   // this opening was recorded
@@ -163,7 +164,7 @@ func (b *stateBacking) read(record func(journal.Span) (*journal.Record, error)) 
 		return b.fail("open", err)
 	}
 	if text != nil {
-		b.text, b.schema, b.patched = text, schema, int(b.fold.PatchBytes)
+		b.text, b.clean, b.schema, b.patched = text, line.Clean(text), schema, int(b.fold.PatchBytes)
 		b.found = stored{found: true, text: text, schema: schema}
 	}
 	return nil
@@ -172,18 +173,19 @@ func (b *stateBacking) read(record func(journal.Span) (*journal.Record, error)) 
 func (b *stateBacking) load() stored  { return b.found }
 func (b *stateBacking) where() string { return b.path }
 
-func (b *stateBacking) save(text []byte, _ bool) error {
+func (b *stateBacking) save(text []byte, exact bool) error {
 	if b.text != nil && b.schema == b.cfg.schema() && string(b.text) == string(text) {
 		return nil // every save was durable when it returned
 	}
 	if err := b.begin("save"); err != nil {
 		return err
 	}
-	body, patched := b.stateBody(text)
+	clean := !exact || line.Clean(text) // what the encoder wrote is clean
+	body, patched := b.stateBody(text, clean)
 	if _, err := b.log.Append(body, true); err != nil {
 		return b.fail("save", err)
 	}
-	b.text, b.schema, b.patched = text, b.cfg.schema(), patched
+	b.text, b.clean, b.schema, b.patched = text, clean, b.cfg.schema(), patched
 	return nil
 }
 

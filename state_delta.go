@@ -15,16 +15,19 @@ import (
 // A whole state is written when the patches since the last one have outgrown it: a
 // reader applies at most as much as the state is long, and all whole states together
 // cost at most as much as all patches.
-func (b *stateBacking) stateBody(text []byte) (body []byte, patched int) {
+func (b *stateBacking) stateBody(text []byte, clean bool) (body []byte, patched int) {
 	rec := line.NewBody(journal.KindState, "", vfs.Now()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
 	if n := b.cfg.schema(); n != noSchema {
 		rec.Int("schema", int64(n))
 	}
 	// A state that must keep bytes which are not compact is no subject for patches.
-	if b.text != nil && line.Clean(b.text) && line.Clean(text) {
+	if b.text != nil && b.clean && clean {
 		if patch, ok := delta.Diff(b.text, text); ok && b.patched+len(patch) <= len(text) {
 			return rec.Raw("patch", patch).Bytes(), b.patched + len(patch)
 		}
+	}
+	if clean {
+		return rec.CleanValue(text).Bytes(), 0
 	}
 	return rec.Value(text).Bytes(), 0
 }
