@@ -42,6 +42,8 @@ type backing interface {
 	complete(text []byte, exact bool) error
 	// clear makes it as if nothing had been saved, durably.
 	clear() error
+	// compact gives back space that earlier states take.
+	compact() error
 	// close gives up the ownership. It is called once.
 	close() error
 	// where names the thing in messages.

@@ -57,10 +57,10 @@ func (b *fileBacking) open() error {
 	if err := b.read(); err != nil {
 		return err
 	}
-	if b.rec.Complete && !b.damaged {
-		return nil
+	if err := b.checkWritable(); err != nil && (b.damaged || !b.rec.Complete) {
+		return err
 	}
-	return b.checkWritable()
+	return nil
 }
 
 // look returns what stands at the path, nil if nothing does.

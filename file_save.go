@@ -52,7 +52,7 @@ func (b *fileBacking) write(op string, r *statefile.Record) error {
 		return b.notSaved(op, err)
 	}
 	if err := b.preserve(false); err != nil {
-		return b.notSaved(op, errors.Join(err, b.removeLeftover(newSuffix)))
+		return b.discard(op, err)
 	}
 	if err := b.rename(op, info); err != nil {
 		return err
@@ -78,8 +78,13 @@ func (b *fileBacking) clear() error {
 		if err := b.preserve(true); err != nil {
 			return b.notSaved(op, err)
 		}
-		if err := b.fs.Remove(b.path); err != nil && !isAbsent(err) {
-			return b.notSaved(op, err)
+		if err := b.fs.Remove(b.path); err != nil {
+			// As with a rename, what is there now counts, not what was said.
+			if _, lookErr := b.fs.Lstat(b.path); lookErr == nil {
+				return b.notSaved(op, err)
+			} else if !isAbsent(lookErr) {
+				return b.inDoubt(op, err)
+			}
 		}
 	}
 	if err := b.syncDir(op); err != nil && !b.gone() {
@@ -111,15 +116,16 @@ func (b *fileBacking) writeFile(suffix string, data []byte) (fs.FileInfo, error)
 		}
 		f, err = b.fs.OpenFile(path, flags, 0o600)
 	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = b.fill(f, data)
+		if closed := f.Close(); err == nil {
+			err = closed // network file systems report a failed write as late as here
+		}
+	}
 	if err != nil {
+		_ = b.removeLeftover(suffix)
 		return nil, err
-	}
-	info, err := b.fill(f, data)
-	if closed := f.Close(); err == nil {
-		err = closed // network file systems report a failed write as late as here
-	}
-	if err != nil {
-		return nil, errors.Join(err, b.removeLeftover(suffix))
 	}
 	return info, nil
 }
@@ -173,7 +179,14 @@ func (b *fileBacking) rename(op string, info fs.FileInfo) error {
 	if still, lookErr := b.fs.Lstat(b.beside(newSuffix)); lookErr != nil || !b.fs.SameFile(still, info) {
 		return b.inDoubt(op, err)
 	}
-	return b.notSaved(op, errors.Join(err, b.removeLeftover(newSuffix)))
+	return b.discard(op, err)
+}
+
+// discard removes the new file after a failure. If that fails too, the next save
+// or start removes it.
+func (b *fileBacking) discard(op string, err error) error {
+	_ = b.removeLeftover(newSuffix)
+	return b.notSaved(op, err)
 }
 
 func (b *fileBacking) syncDir(op string) error {

@@ -178,7 +178,8 @@ func (b *fileBacking) copyFile(to string) error {
 		return err
 	}
 	if err := b.fs.Rename(b.beside(copySuffix), to); err != nil {
-		return errors.Join(err, b.removeLeftover(copySuffix))
+		_ = b.removeLeftover(copySuffix)
+		return err
 	}
 	return nil
 }

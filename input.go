@@ -51,12 +51,9 @@ func inputChanged(recorded, given []byte) error {
 // inputDiffers decides what a changed input means for a step: an error where a
 // recorded result would be lost from sight, a new epoch where that was asked for
 // or where nothing is recorded yet.
-func (r *Run) inputDiffers(key string, st journal.Step, c stepConfig, input *value.Fingerprint) error {
+func (r *Run) inputDiffers(key string, st journal.Step, start *journal.Record, c stepConfig, input *value.Fingerprint) error {
 	if !c.rerun && (st.Status == journal.StepDone || r.hasResultsInside(key)) {
-		var recorded []byte
-		if start, err := r.log.Record(st.Start); err == nil {
-			recorded = start.Member("input")
-		}
+		recorded := start.Member("input")
 		var given []byte
 		if c.hasInput {
 			given = input.Text

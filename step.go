@@ -153,27 +153,20 @@ func (r *Run) settle(key string, st stepState) {
 
 // answer decodes the recorded result, if there is one that answers the question.
 func (r *Run) answer(key string, c stepConfig, input *value.Fingerprint, w work) (bool, error) {
-	r.mu.Lock()
-	rec := r.fold.Steps[key]
-	var st journal.Step
-	if rec != nil {
-		st = *rec
+	st, rec, err := r.recorded(key, input)
+	if err != nil {
+		return false, r.readError(key, err)
 	}
-	r.mu.Unlock()
-	if rec == nil {
+	if st == nil {
 		return false, nil
 	}
 	if input != nil && st.InputDiffers(input.Digest) {
-		return false, r.inputDiffers(key, st, c, input)
+		return false, r.inputDiffers(key, *st, rec, c, input)
 	}
 	if st.Status != journal.StepDone {
 		return false, nil
 	}
-	line, err := r.log.Record(journal.Span{Seq: st.Seq, Offset: st.Offset, Len: st.Len})
-	if err != nil {
-		return false, r.readError(key, err)
-	}
-	text, ok := line.Value()
+	text, ok := rec.Value()
 	if !ok {
 		return false, r.readError(key, &journal.CorruptError{Path: r.log.Path(), Offset: st.Offset, Seq: st.Seq, Reason: "a step without a value"})
 	}
@@ -181,6 +174,33 @@ func (r *Run) answer(key string, c stepConfig, input *value.Fingerprint, w work)
 		return false, &RunError{Op: "return", RunID: r.id, Key: key, Seq: st.Seq, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged; read it with the type it was written with, or give the step another key"}
 	}
 	return true, nil
+}
+
+// recorded returns what is recorded of a step, and the record that matters: that of
+// its start if its input differs, else that of its result. Nil means nothing.
+func (r *Run) recorded(key string, input *value.Fingerprint) (*journal.Step, *journal.Record, error) {
+	// A compaction moves records: look up and read in one.
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	r.mu.Lock()
+	s := r.fold.Steps[key]
+	if s == nil {
+		r.mu.Unlock()
+		return nil, nil, nil
+	}
+	st := *s
+	r.mu.Unlock()
+	var span journal.Span
+	switch {
+	case input != nil && st.InputDiffers(input.Digest):
+		span = st.Start
+	case st.Status == journal.StepDone:
+		span = journal.Span{Seq: st.Seq, Offset: st.Offset, Len: st.Len}
+	default:
+		return &st, nil, nil
+	}
+	rec, err := r.log.Record(span)
+	return &st, rec, err
 }
 
 func (r *Run) readError(key string, err error) error {

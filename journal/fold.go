@@ -79,6 +79,7 @@ type MapInfo struct {
 	Key   string
 	Total int64 // items in the newest attempt that reached it
 	First int64 // seq of its first record
+	seq   int64 // of its newest record
 }
 
 // Span names a record's line in the file. Len is 0 if there is none.
@@ -103,8 +104,10 @@ type Fold struct {
 	States     int64 // states recorded
 	Unknown    int64 // records of a kind not known here
 
-	slab   []Step
-	lastAt []byte
+	slab       []Step
+	attemptSeq int64 // newest attempt
+	endSeq     int64 // newest end of an attempt, or completion
+	lastAt     []byte
 }
 
 // NewFold returns an empty Fold.
@@ -124,6 +127,7 @@ func (f *Fold) Apply(r *Record) {
 		f.Status, f.Error = InProgress, ""
 		f.Attempt = Attempt{N: r.Int("n"), Host: r.Str("host"), PID: r.Int("pid"), At: r.Time()}
 		f.Attempts = f.Attempt.N
+		f.attemptSeq = r.Seq
 	case KindStart, KindStep, KindFail:
 		f.step(r)
 	case KindMap:
@@ -132,7 +136,7 @@ func (f *Fold) Apply(r *Record) {
 			m = &MapInfo{Key: r.Key, First: r.Seq}
 			f.Maps[r.Key] = m
 		}
-		m.Total = r.Int("total")
+		m.Total, m.seq = r.Int("total"), r.Seq
 	case KindEpoch:
 		f.Forget(r.Key)
 	case KindState:
@@ -145,14 +149,15 @@ func (f *Fold) Apply(r *Record) {
 		}
 	case KindClear:
 		*f = Fold{
-			Header: f.Header, LastSeq: r.Seq, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt,
-			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown,
+			Header: f.Header, LastSeq: r.Seq, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt, attemptSeq: f.attemptSeq,
+			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown, lastAt: f.lastAt,
 		}
 	case KindComplete:
-		f.Status, f.Result, f.Error = Complete, span, ""
+		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
 	case KindFailed:
-		f.Status, f.Error = Failed, r.Str("error")
+		f.Status, f.Error, f.endSeq = Failed, r.Str("error"), r.Seq
 	case KindInterrupted:
+		f.endSeq = r.Seq
 	default:
 		f.Unknown++
 	}
@@ -191,7 +196,7 @@ func (f *Fold) step(r *Record) {
 	s.Seq, s.Offset, s.Len = r.Seq, r.Offset, int64(len(r.Text))
 	switch r.Kind {
 	case KindStart:
-		s.Status, s.Start = StepRunning, Span{r.Seq, r.Offset, int64(len(r.Text))}
+		s.Status, s.Final, s.Start = StepRunning, false, Span{r.Seq, r.Offset, int64(len(r.Text))}
 	case KindStep:
 		s.Status = StepDone
 	case KindFail:

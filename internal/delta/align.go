@@ -29,10 +29,6 @@ func (r *rest) align() {
 // gap matches the old items from i to iEnd with the new ones from j to jEnd, of
 // which none is matched.
 func (r *rest) gap(i, iEnd, j, jEnd int) {
-	for i < iEnd && j < jEnd && bytes.Equal(r.old.key(i), r.new.key(j)) {
-		r.match[j] = uint32(i)
-		i, j = i+1, j+1
-	}
 	for i < iEnd && j < jEnd && bytes.Equal(r.old.key(iEnd-1), r.new.key(jEnd-1)) {
 		iEnd, jEnd = iEnd-1, jEnd-1
 		r.match[jEnd] = uint32(iEnd)

@@ -139,9 +139,10 @@ func (d *Document) operate(op string, path, value, before []byte) (err error) {
 		return err
 	}
 	if op == "replace" {
-		return t.set(i, value)
+		t.set(i, value)
+	} else {
+		t.kids = slices.Delete(t.kids, i, i+1)
 	}
-	t.kids = slices.Delete(t.kids, i, i+1)
 	return nil
 }
 
@@ -160,7 +161,8 @@ func (t *tree) add(s segment, value, before []byte) error {
 		return err
 	}
 	if i := t.member(s.name); i >= 0 {
-		return t.set(i, value)
+		t.set(i, value)
+		return nil
 	}
 	at := len(t.kids)
 	if before != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -50,10 +51,10 @@ func newFinding(r *rand.Rand, i int) finding {
 	}
 }
 
-// newState is a state of about 20 MB.
-func newState() *state {
+// newState returns a state with n findings of 2 KB.
+func newState(n int) *state {
 	r := rand.New(rand.NewSource(1))
-	s := &state{Next: 10_000, Cost: 12.25, Phase: "analyze", Tokens: 991827}
+	s := &state{Next: n, Cost: 12.25, Phase: "analyze", Tokens: 991827}
 	for i := range s.Next {
 		s.Findings = append(s.Findings, newFinding(r, i))
 	}
@@ -68,54 +69,96 @@ func encode(t testing.TB, v any) []byte {
 	return b
 }
 
-// change is something a program does to a state between two saves; it leaves
-// the findings of s as they are.
+// A change is something a program does to its state between two saves. It leaves
+// the findings of s as they are, and returns the values that a patch has to hold
+// for it, or nil if there are many.
 type change struct {
 	name string
-	do   func(s *state)
-	most int // bytes of the patch besides the JSON of what changed
+	do   func(s *state) []any
 }
 
 var changes = []change{
-	{"append", func(s *state) {
-		s.Findings = append(slices.Clip(s.Findings), newFinding(rand.New(rand.NewSource(2)), 10_000))
-	}, 0},
-	{"append and counters", func(s *state) {
-		s.Findings = append(slices.Clip(s.Findings), newFinding(rand.New(rand.NewSource(2)), 10_000))
+	{"append", func(s *state) []any {
+		f := newFinding(rand.New(rand.NewSource(2)), 10_000)
+		s.Findings = append(slices.Clip(s.Findings), f)
+		return []any{f}
+	}},
+	{"append and counters", func(s *state) []any {
+		f := newFinding(rand.New(rand.NewSource(2)), 10_000)
+		s.Findings = append(slices.Clip(s.Findings), f)
 		s.Next, s.Tokens = s.Next+1, s.Tokens+712
-	}, 0},
-	{"edit in the middle", func(s *state) {
+		return []any{f, s.Next, s.Tokens}
+	}},
+	{"edit in the middle", func(s *state) []any {
 		s.Findings = slices.Clone(s.Findings)
-		s.Findings[5000].Score = 0.25
-	}, 0},
-	{"edit in the middle and append", func(s *state) {
-		s.Findings = append(slices.Clone(s.Findings), newFinding(rand.New(rand.NewSource(2)), 10_000))
-		s.Findings[5000].Score = 0.25
-	}, 0},
-	{"insert in the middle", func(s *state) {
-		s.Findings = slices.Insert(slices.Clone(s.Findings), 5000, newFinding(rand.New(rand.NewSource(2)), 10_000))
-	}, 0},
-	{"remove in the middle", func(s *state) { s.Findings = slices.Delete(slices.Clone(s.Findings), 5000, 5001) }, 0},
-	{"remove the first", func(s *state) { s.Findings = slices.Clone(s.Findings)[1:]; s.Next-- }, 0},
-	{"window slides by 10", func(s *state) {
+		s.Findings[len(s.Findings)/2].Score = 0.25
+		return []any{0.25}
+	}},
+	{"edit in the middle and append", func(s *state) []any {
+		f := newFinding(rand.New(rand.NewSource(2)), 10_000)
+		s.Findings = append(slices.Clone(s.Findings), f)
+		s.Findings[len(s.Findings)/2].Score = 0.25
+		return []any{f, 0.25}
+	}},
+	{"insert in the middle", func(s *state) []any {
+		f := newFinding(rand.New(rand.NewSource(2)), 10_000)
+		s.Findings = slices.Insert(slices.Clone(s.Findings), len(s.Findings)/2, f)
+		return []any{f}
+	}},
+	{"remove in the middle", func(s *state) []any {
+		i := len(s.Findings) / 2
+		s.Findings = slices.Delete(slices.Clone(s.Findings), i, i+1)
+		return []any{}
+	}},
+	{"remove the first", func(s *state) []any {
+		s.Findings = s.Findings[1:]
+		s.Next--
+		return []any{s.Next}
+	}},
+	{"window slides by 10", func(s *state) []any {
 		r := rand.New(rand.NewSource(2))
-		s.Findings = slices.Clone(s.Findings)[10:]
+		s.Findings = slices.Clip(s.Findings[10:])
 		for i := range 10 {
 			s.Findings = append(s.Findings, newFinding(r, 10_000+i))
 		}
-	}, 0},
-	{"edit every tenth", func(s *state) {
+		return nil
+	}},
+	{"edit every tenth", func(s *state) []any {
 		s.Findings = slices.Clone(s.Findings)
 		for i := 0; i < len(s.Findings); i += 10 {
 			s.Findings[i].OK = false
 		}
-	}, 0},
-	{"edit all", func(s *state) {
+		return nil
+	}},
+	{"edit all", func(s *state) []any {
 		s.Findings = slices.Clone(s.Findings)
 		for i := range s.Findings {
 			s.Findings[i].Score++
 		}
-	}, 0},
+		return nil
+	}},
+}
+
+// TestStateChanges bounds the size of patches to a large state.
+func TestStateChanges(t *testing.T) {
+	n := 10_000
+	if testing.Short() {
+		n = 500
+	}
+	s := newState(n)
+	old := encode(t, s)
+	for _, c := range changes {
+		changed := *s
+		values := c.do(&changed)
+		patch := check(t, old, encode(t, changed))
+		most := 150
+		for _, v := range values {
+			most += len(encode(t, v))
+		}
+		if values != nil && len(patch) > most {
+			t.Errorf("%s: patch of %d bytes, want at most %d", c.name, len(patch), most)
+		}
+	}
 }
 
 // median returns the median time of nine calls.
@@ -133,14 +176,14 @@ func median(f func()) time.Duration {
 // BenchmarkDiff gives, besides the time of Diff, its ratio to the time that
 // encoding/json takes to encode the state.
 func BenchmarkDiff(b *testing.B) {
-	s := newState()
+	s := newState(10_000)
 	old := encode(b, s)
 	encoding := median(func() { encode(b, s) })
 	for _, c := range changes {
 		b.Run(c.name, func(b *testing.B) {
-			t := *s
-			c.do(&t)
-			new := encode(b, t)
+			changed := *s
+			c.do(&changed)
+			new := encode(b, changed)
 			var patch []byte
 			b.SetBytes(int64(len(old)))
 			b.ReportAllocs()
@@ -156,10 +199,45 @@ func BenchmarkDiff(b *testing.B) {
 	}
 }
 
+// BenchmarkDiffSmall is BenchmarkDiff for states of many small values, for which
+// finding where they end is most of the work.
+func BenchmarkDiffSmall(b *testing.B) {
+	r := rand.New(rand.NewSource(1))
+	ints, table := make([]int, 2_900_000), map[string]finding{}
+	for i := range ints {
+		ints[i] = r.Intn(1_000_000)
+	}
+	for i := range 100_000 {
+		table[fmt.Sprintf("key-%07d", i)] = finding{ID: fmt.Sprintf("doc-%06d", i), Score: r.Float64()}
+	}
+	edited, added := slices.Clone(ints), maps.Clone(table)
+	edited[len(ints)/2]++
+	added["key-0050000+"] = finding{}
+	for _, c := range []struct {
+		name     string
+		old, new any
+	}{
+		{"numbers, append", ints, append(slices.Clip(ints), 7)},
+		{"numbers, edit", ints, edited},
+		{"map, insert", table, added},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			old, new := encode(b, c.old), encode(b, c.new)
+			encoding := median(func() { encode(b, c.new) })
+			b.SetBytes(int64(len(old)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Diff(old, new)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(encoding), "x-encoding")
+		})
+	}
+}
+
 // BenchmarkHistory reads a full state of 20 MB and a thousand patches behind it,
 // as loading a state does.
 func BenchmarkHistory(b *testing.B) {
-	s := newState()
+	s := newState(10_000)
 	base := encode(b, s)
 	patch := func(format string, args ...any) []byte { return fmt.Appendf(nil, format, args...) }
 	r := rand.New(rand.NewSource(3))
@@ -200,18 +278,24 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-func BenchmarkApply(b *testing.B) {
-	s := newState()
+// BenchmarkVerify applies a patch to a document and compares it with the text
+// that it should be, which is what a cautious caller of Diff would do.
+func BenchmarkVerify(b *testing.B) {
+	s := newState(10_000)
 	old := encode(b, s)
 	for _, c := range changes {
 		b.Run(c.name, func(b *testing.B) {
-			t := *s
-			c.do(&t)
-			patch, _ := Diff(old, encode(b, t))
+			changed := *s
+			c.do(&changed)
+			new := encode(b, changed)
+			patch, _ := Diff(old, new)
 			b.SetBytes(int64(len(old)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Apply(old, patch)
+				d := NewDocument(old)
+				if d.Apply(patch) != nil || !d.Equal(new) {
+					b.Fatal("the patch does not lead to the new text")
+				}
 			}
 		})
 	}

@@ -139,6 +139,10 @@ func TestDiffLarge(t *testing.T) {
 			return item(i)
 		}), 500},
 		{"all are replaced", base, array(2000, func(i int) string { return item(i + 5000) }), len(base) + 1000},
+		{"all of many small values change", array(maxAlign+5, func(i int) string { return fmt.Sprint(i) }),
+			array(maxAlign+5, func(i int) string { return fmt.Sprint(i + 500_000) }), 500_000},
+		{"few of many small values change", array(maxAlign+5, func(i int) string { return fmt.Sprint(i) }),
+			array(maxAlign+9, func(i int) string { return fmt.Sprint(i + i/30_000*1_000_000*(i%30_000/29_995)) }), 2000},
 		{"members inserted, removed, edited, far apart", baseObject, object(2000, func(i int) string {
 			switch i {
 			case 17, 1500:
@@ -168,7 +172,8 @@ func TestDiffRefuses(t *testing.T) {
 	for _, tt := range [][2]string{
 		{`1`, `2`}, {`{"a":1}`, `{"a":2}`}, {`[1,2,3]`, `{"a":1}`},
 		{``, `1`}, {`1`, ``}, {`[`, `[1`}, {`{"a":1`, `{"a":2}`}, {`{"a"`, `{"a":2}`}, {`[1,`, `[1]`}, {`[1]2`, `[1]3`},
-		{`{"a":[1}`, `{"a":[2`}, {`{`, `{}`}, {`"`, `"a"`}, {`["\"]`, `["a"]`},
+		{`{"a":[1}`, `{"a":[2`}, {`{`, `{}`}, {`[1,"a`, `[2,"a`}, {`{"a":`, `{"a":`+`1}`}, {`{"a":"`, `{"a":[`},
+		{`{"a":[1],"b"`, `{"a":[1],"b":1}`}, {`[1,2`, `[1,3]`}, {`[1,2]`, `[1,3`}, {`{"a":1,"b":2`, `{"b":2}`}, {`"`, `"a"`}, {`["\"]`, `["a"]`},
 	} {
 		if patch, ok := Diff([]byte(tt[0]), []byte(tt[1])); ok {
 			t.Errorf("Diff(%s, %s) gives %s", tt[0], tt[1], patch)

@@ -22,7 +22,7 @@ func (d *differ) array(p, q, depth int) (end [2]int, exact bool) {
 			return malformed, false
 		}
 		index += n
-		if d.old[p] == ']' && d.new[q] == ']' {
+		if closes(d.old[p]) && closes(d.new[q]) {
 			return [2]int{p + 1, q + 1}, true
 		}
 		old, new := listFrom(d.old, p, false), listFrom(d.new, q, false)
@@ -51,7 +51,7 @@ func (d *differ) equalElements(p, q int) (_, _, n int) {
 	if p >= len(d.old) || q >= len(d.new) {
 		return -1, -1, 0
 	}
-	for d.old[p] != ']' && d.new[q] != ']' {
+	for !closes(d.old[p]) && !closes(d.new[q]) {
 		end := skipValue(d.old, p)
 		if end < 0 {
 			return -1, -1, 0

@@ -27,7 +27,7 @@ func (d *differ) object(p, q, depth int) (end [2]int, exact bool) {
 			return [2]int{skipRest(d.old, p), skipRest(d.new, q)}, false
 		}
 	}
-	if d.old[p] == '}' && d.new[q] == '}' {
+	if closes(d.old[p]) && closes(d.new[q]) {
 		return [2]int{p + 1, q + 1}, true
 	}
 	r, ok := d.rest(p, q, true)

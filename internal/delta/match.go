@@ -19,7 +19,7 @@ type list struct {
 // listFrom returns the list, without items yet, of those from b[i] on, which is
 // where an item begins or the closing bracket stands.
 func listFrom(b []byte, i int, object bool) list {
-	l := list{text: b, object: object, more: b[i] != ']' && b[i] != '}'}
+	l := list{text: b, object: object, more: !closes(b[i])}
 	if !l.more {
 		i++
 	}

@@ -108,6 +108,11 @@ func skipItem(b []byte, i int, object bool) int {
 // ends reports whether c stands behind a value within a container.
 func ends(c byte) bool { return class[c] >= closing }
 
+// closes reports whether c ends a container. Which kind of container it is need
+// not be asked of a valid text, and is asked nowhere, so that functions agree on
+// where a malformed one ends.
+func closes(c byte) bool { return class[c] == closing }
+
 // container reports whether c begins an object or an array.
 func container(c byte) bool { return c == '{' || c == '[' }
 
@@ -119,7 +124,7 @@ func next(b []byte, i int) (_ int, more bool) {
 		return -1, false
 	case b[i] == ',' && i+1 < len(b):
 		return i + 1, true
-	case b[i] == ']' || b[i] == '}':
+	case closes(b[i]):
 		return i, false
 	}
 	return -1, false
@@ -132,7 +137,7 @@ func items(b []byte, i int, object bool, yield func(start, end int)) int {
 	if i >= len(b) {
 		return -1
 	}
-	for more := b[i] != ']' && b[i] != '}'; more; {
+	for more := !closes(b[i]); more; {
 		start := i
 		end := skipItem(b, i, object)
 		if i, more = next(b, end); i < 0 {

@@ -179,19 +179,15 @@ func (t *tree) index(s segment) (int, error) {
 }
 
 // set gives kid i another value.
-func (t *tree) set(i int, value []byte) error {
-	k := &t.kids[i]
-	if !t.object {
-		*k = node{text: value}
-		return nil
+func (t *tree) set(i int, value []byte) {
+	if t.object {
+		text := t.kids[i].text
+		value = slices.Concat(text[:skipName(text, 0)], value)
 	}
-	at := skipName(k.text, 0)
-	if at < 0 {
-		return errMalformed
-	}
-	*k = node{text: slices.Concat(k.text[:at], value)}
-	return nil
+	t.kids[i] = node{text: value}
 }
+
+var marks = []byte(",[]{}")
 
 // pieces calls yield with the bytes of n, piece by piece, as long as it returns
 // true, and reports whether it always did.
@@ -203,17 +199,17 @@ func (n *node) pieces(yield func([]byte) bool) bool {
 	if t == nil {
 		return true
 	}
-	brackets := "[]"
+	brackets := marks[1:3]
 	if t.object {
-		brackets = "{}"
+		brackets = marks[3:5]
 	}
-	if !yield([]byte(brackets[:1])) || len(t.raw) > 0 && !yield(t.raw) {
+	if !yield(brackets[:1]) || len(t.raw) > 0 && !yield(t.raw) {
 		return false
 	}
 	for i := range t.kids {
-		if (i > 0 || len(t.raw) > 0) && !yield([]byte{','}) || !t.kids[i].pieces(yield) {
+		if (i > 0 || len(t.raw) > 0) && !yield(marks[:1]) || !t.kids[i].pieces(yield) {
 			return false
 		}
 	}
-	return yield([]byte(brackets[1:]))
+	return yield(brackets[1:])
 }

@@ -249,6 +249,13 @@ func (j *File) Seq() int64 {
 	return j.seq
 }
 
+// Size returns the length of the journal in bytes, without the fill behind it.
+func (j *File) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.size
+}
+
 // Sync makes everything appended so far durable.
 func (j *File) Sync() error { return j.flush(j.Seq()) }
 

@@ -82,3 +82,30 @@ func skipValue(b []byte, i int) int {
 		return i
 	}
 }
+
+// Override appends to dst the members of a verified line from its kind on, up to
+// and including the closing brace, with one member set to raw JSON: in its place if
+// the line has it, else behind the member "at".
+func Override(dst, text []byte, from int, name string, raw []byte) []byte {
+	has := Member(text, from, name) != nil
+	first := true
+	Members(text, from, func(n, v []byte) bool {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(append(append(dst, '"'), n...), '"', ':')
+		switch {
+		case string(n) == name:
+			dst = append(dst, raw...)
+		default:
+			dst = append(dst, v...)
+		}
+		if !has && string(n) == "at" {
+			dst = append(append(append(dst, ',', '"'), name...), '"', ':')
+			dst = append(dst, raw...)
+		}
+		return true
+	})
+	return append(dst, '}')
+}

@@ -1,0 +1,318 @@
+package crashfs
+
+import "math/rand/v2"
+
+// variant is one content that a file may have after a power cut.
+type variant struct {
+	c content
+	Variant
+}
+
+// newest is the content if everything pending reaches the device.
+func (n *inode) newest() content {
+	return n.compose(n.lastSize(), func(_ int, vs []version) *sector { return vs[len(vs)-1].s })
+}
+
+func (n *inode) lastSize() int64 {
+	if len(n.sizes) == 0 {
+		return n.dev.size
+	}
+	return n.sizes[len(n.sizes)-1].size
+}
+
+// compose makes the content of a size whose dirty sectors are what pick chooses.
+func (n *inode) compose(size int64, pick func(i int, vs []version) *sector) content {
+	c := n.dev.share()
+	c.resize(size)
+	for i, vs := range n.vers {
+		if i < len(c.sec) {
+			c.set(i, pick(i, vs))
+		}
+	}
+	c.trim()
+	return c
+}
+
+// old is what the device has of sector i.
+func (n *inode) old(i int) *sector {
+	if i < len(n.dev.sec) {
+		return n.dev.sec[i]
+	}
+	return nil
+}
+
+func newestOf(vs []version) *sector { return vs[len(vs)-1].s }
+
+// versionAt returns the sector as it was behind operation op.
+func (n *inode) versionAt(i int, vs []version, op int) *sector {
+	s := n.old(i)
+	for _, v := range vs {
+		if v.op <= op {
+			s = v.s
+		}
+	}
+	return s
+}
+
+// variants lists what a power cut may leave of the file.
+func (n *inode) variants(l Limits) []variant {
+	b := builder{n: n, l: l, dirty: n.dirtySectors(), size: n.lastSize()}
+	b.whole()
+	b.perOperation()
+	b.prefixes()
+	b.missing()
+	if !l.Plain {
+		b.inside()
+	}
+	b.random()
+	return b.out
+}
+
+type builder struct {
+	n     *inode
+	l     Limits
+	dirty []int // sectors with unsynced versions
+	size  int64 // final size
+	out   []variant
+}
+
+func (b *builder) add(what string, at, off int, size int64, pick func(i int, vs []version) *sector) *variant {
+	b.out = append(b.out, variant{b.n.compose(size, pick), Variant{What: what, At: at, Off: off}})
+	return &b.out[len(b.out)-1]
+}
+
+// whole: nothing, everything, only the size, only the data.
+func (b *builder) whole() {
+	n := b.n
+	newest := func(_ int, vs []version) *sector { return newestOf(vs) }
+	old := func(i int, _ []version) *sector { return n.old(i) }
+	b.add("nothing", 0, 0, n.dev.size, old)
+	b.add("all", 0, 0, b.size, newest)
+	b.add("size only", 0, 0, b.size, old)
+	b.add("data without size", 0, 0, n.dev.size, newest)
+}
+
+// perOperation: as it was behind each operation, and as if one had not been.
+func (b *builder) perOperation() {
+	n := b.n
+	for op := 1; op < n.op; op++ {
+		size := n.dev.size
+		for _, s := range n.sizes {
+			if s.op <= op {
+				size = s.size
+			}
+		}
+		b.add("up to an operation", op, 0, size, func(i int, vs []version) *sector { return n.versionAt(i, vs, op) })
+		b.add("up to an operation, size final", op, 0, b.size, func(i int, vs []version) *sector { return n.versionAt(i, vs, op) })
+	}
+	for op := 1; n.op > 1 && op <= n.op; op++ {
+		b.add("without an operation", op, 0, b.size, func(i int, vs []version) *sector {
+			if last := vs[len(vs)-1]; last.op == op {
+				return n.versionAt(i, vs, op-1)
+			}
+			return newestOf(vs)
+		})
+	}
+}
+
+// prefixes: the first k dirty sectors are written and the rest is short, old (NUL
+// where the file grew) or garbage.
+func (b *builder) prefixes() {
+	n := b.n
+	for _, k := range b.chosen() {
+		if k == 0 {
+			continue
+		}
+		at := b.dirty[k]
+		before := func(i int, vs []version) *sector {
+			if i < at {
+				return newestOf(vs)
+			}
+			return n.old(i)
+		}
+		b.add("sectors before", at, 0, b.size, before)
+		if end := int64(at) * Sector; end > n.dev.size && end < b.size {
+			b.add("sectors before, then short", at, 0, end, before)
+		}
+		if !b.l.Plain {
+			b.add("sectors before, then garbage", at, 0, b.size, func(i int, vs []version) *sector {
+				if i < at {
+					return newestOf(vs)
+				}
+				return garbage(vs, 0)
+			}).Garbage = true
+		}
+	}
+}
+
+// missing: of few dirty sectors every subset, of many each single one; and where a
+// sector has several versions, each of them.
+func (b *builder) missing() {
+	n := b.n
+	if len(b.dirty) <= allSubsets {
+		for name, in := range subsets(len(b.dirty)) {
+			index := map[int]int{}
+			for k, i := range b.dirty {
+				index[i] = k
+			}
+			b.add("sectors of "+name, 0, 0, b.size, func(i int, vs []version) *sector {
+				if in(index[i]) {
+					return newestOf(vs)
+				}
+				return n.old(i)
+			})
+		}
+	}
+	for _, k := range b.chosen() {
+		at := b.dirty[k]
+		for v := range n.vers[at] {
+			b.add("a sector late", at, v, b.size, func(i int, vs []version) *sector {
+				switch {
+				case i != at:
+					return newestOf(vs)
+				case v == 0:
+					return n.old(i)
+				default:
+					return vs[v-1].s
+				}
+			})
+		}
+	}
+}
+
+// inside: a sector is cut, with the rest of it short, old or garbage, and the other
+// sectors behind it old or new.
+func (b *builder) inside() {
+	n := b.n
+	for _, k := range b.chosen() {
+		at := b.dirty[k]
+		vs := n.vers[at]
+		last := vs[len(vs)-1]
+		lo, hi := last.lo, last.hi
+		for _, v := range vs {
+			lo, hi = min(lo, v.lo), max(hi, v.hi)
+		}
+		for _, cut := range []int{lo + 1, lo + (hi-lo)/3, lo + (hi-lo)*2/3, hi - 2, hi - 1} {
+			if cut <= lo || cut >= hi {
+				continue
+			}
+			torn := n.old(at).with(0, cut, last.s.bytes()[:cut])
+			for _, rest := range []string{"old", "new"} {
+				b.add("cut inside, behind it "+rest, at, cut, b.size, func(i int, vs []version) *sector {
+					switch {
+					case i == at:
+						return torn
+					case i < at || rest == "new":
+						return newestOf(vs)
+					default:
+						return n.old(i)
+					}
+				}).Inside = true
+			}
+			if end := int64(at)*Sector + int64(cut); end > n.dev.size && end < b.size {
+				b.add("cut inside and short", at, cut, end, func(_ int, vs []version) *sector { return newestOf(vs) })
+			}
+			v := b.add("cut inside, then garbage", at, cut, b.size, func(i int, vs []version) *sector {
+				if i < at {
+					return newestOf(vs)
+				}
+				if i > at {
+					return n.old(i)
+				}
+				return garbage(vs, cut)
+			})
+			v.Inside, v.Garbage = true, true
+		}
+	}
+}
+
+// random: any version of any sector, and any size on the way.
+func (b *builder) random() {
+	n := b.n
+	if len(b.dirty) < 2 {
+		return
+	}
+	r := rand.New(rand.NewPCG(b.l.Seed, uint64(n.op)<<32|uint64(b.size)))
+	for k := range b.l.Random {
+		size := b.size
+		if pick := r.IntN(2 * (len(n.sizes) + 1)); pick < len(n.sizes) {
+			size = n.sizes[pick].size
+		}
+		picks := map[int]*sector{}
+		for _, i := range b.dirty {
+			vs := n.vers[i]
+			if pick := r.IntN(len(vs) + 1); pick < len(vs) {
+				picks[i] = vs[pick].s
+			} else {
+				picks[i] = n.old(i)
+			}
+		}
+		b.add("random", k, 0, size, func(i int, _ []version) *sector { return picks[i] })
+	}
+}
+
+// chosen returns indexes of dirty sectors to vary one by one: all of them within
+// the limit, else first those that hold more than fill, evenly spread.
+func (b *builder) chosen() []int {
+	limit := b.l.Sectors
+	if limit <= 0 || len(b.dirty) <= limit {
+		return spread(len(b.dirty), len(b.dirty))
+	}
+	var busy, rest []int
+	for k, i := range b.dirty {
+		if vs := b.n.vers[i]; len(vs) > 1 || newestOf(vs) != fill {
+			busy = append(busy, k)
+		} else {
+			rest = append(rest, k)
+		}
+	}
+	var out []int
+	for _, j := range spread(len(busy), limit*2/3+1) {
+		out = append(out, busy[j])
+	}
+	for _, j := range spread(len(rest), limit-len(out)) {
+		out = append(out, rest[j])
+	}
+	return out
+}
+
+// spread returns k of the numbers below n, the first and the last among them.
+func spread(n, k int) []int {
+	k = min(n, k)
+	out := make([]int, 0, max(k, 0))
+	for j := range k {
+		if k == 1 {
+			out = append(out, 0)
+		} else {
+			out = append(out, j*(n-1)/(k-1))
+		}
+	}
+	return out
+}
+
+func (s *sector) bytes() []byte {
+	if s == nil {
+		return make([]byte, Sector)
+	}
+	return s.data[:]
+}
+
+// garbage returns the newest version of a sector in which the bytes that were
+// being written, from byte from on, are none that anybody wrote.
+func garbage(vs []version, from int) *sector {
+	last := vs[len(vs)-1]
+	lo, hi := last.lo, last.hi
+	for _, v := range vs {
+		lo, hi = min(lo, v.lo), max(hi, v.hi)
+	}
+	lo = max(lo, from)
+	if lo >= hi {
+		return last.s
+	}
+	x := last.op<<16 | lo
+	g := make([]byte, hi-lo)
+	for i := range g {
+		g[i] = byte(mix(uint64(x+i)) >> 32)
+	}
+	return last.s.with(lo, hi, g)
+}

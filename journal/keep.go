@@ -1,0 +1,90 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/pawlgo/pawl/internal/line"
+)
+
+// Compact calls emit with the bodies of the records that a compacted journal begins
+// with, the first one's being its header: everything that a reader needs to arrive
+// at the same meaning, and no more. Src is the journal that f was folded from, size
+// bytes long, clean.
+//
+// Kept are, in their order: the newest attempt; of each step that is not history its
+// newest start and its newest end; of each Map its newest record; the newest state,
+// whole; the last end of an attempt; and every record of an unknown kind. A kept
+// record says in "was" which number it had.
+func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error) error {
+	keep := f.keep()
+	state := f.newestState()
+	sc := NewScanner(src, size)
+	var body []byte
+	for sc.Scan() {
+		r := sc.Record()
+		switch {
+		case r.Kind == KindRun:
+			body = r.override(body[:0], "inc", r.Int("inc")+1)
+		case r.Seq == state.Seq:
+			text, schema, err := f.State(func(s Span) (*Record, error) { return RecordAt(src, s) })
+			if err != nil {
+				return err
+			}
+			b := line.NewBody(KindState, "", r.Time()).Int("was", r.was()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
+			if schema >= 0 {
+				b.Int("schema", int64(schema))
+			}
+			body = append(body[:0], b.Value(text).Bytes()...)
+		case keep[r.Seq] || !known(r.Kind):
+			body = r.override(body[:0], "was", r.was())
+		default:
+			continue
+		}
+		if err := emit(body); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
+// keep returns the numbers of the records of known kinds that still mean something.
+func (f *Fold) keep() map[int64]bool {
+	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true}
+	for _, s := range f.Steps {
+		keep[s.Start.Seq] = true
+		keep[s.Seq] = true
+	}
+	for _, m := range f.Maps {
+		keep[m.seq] = true
+	}
+	return keep
+}
+
+func (f *Fold) newestState() Span {
+	if n := len(f.Patches); n > 0 {
+		return f.Patches[n-1]
+	}
+	return f.Full
+}
+
+// was returns the number that the record had when it was written first.
+func (r *Record) was() int64 {
+	if n := r.Int("was"); n > 0 {
+		return n
+	}
+	return r.Seq
+}
+
+func (r *Record) override(dst []byte, name string, n int64) []byte {
+	return line.Override(dst, r.Text, r.rest, name, strconv.AppendInt(nil, n, 10))
+}
+
+func known(kind string) bool {
+	switch kind {
+	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindState, KindClear, KindComplete, KindFailed, KindInterrupted:
+		return true
+	}
+	return false
+}
