@@ -103,6 +103,7 @@ type Fold struct {
 	PatchBytes int64
 	States     int64 // states recorded
 	Unknown    int64 // records of a kind not known here
+	Repairs    int64 // times that the file was repaired
 
 	slab       []Step
 	attemptSeq int64 // newest attempt
@@ -150,7 +151,7 @@ func (f *Fold) Apply(r *Record) {
 	case KindClear:
 		*f = Fold{
 			Header: f.Header, LastSeq: r.Seq, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt, attemptSeq: f.attemptSeq,
-			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown, lastAt: f.lastAt,
+			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown, Repairs: f.Repairs, lastAt: f.lastAt,
 		}
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
@@ -158,6 +159,8 @@ func (f *Fold) Apply(r *Record) {
 		f.Status, f.Error, f.endSeq = Failed, r.Str("error"), r.Seq
 	case KindInterrupted:
 		f.endSeq = r.Seq
+	case KindRepair:
+		f.Repairs++
 	default:
 		f.Unknown++
 	}

@@ -50,7 +50,7 @@ func (s *Scanner) judge(x int64, why string) {
 // more than the last good record was durable.
 func (s *Scanner) claimBehind(x int64) (*Record, error) {
 	const overlap = len(line.Prefix) - 1
-	buf := make([]byte, window)
+	buf := make([]byte, min(window, s.size-x))
 	for off := x; off < s.size; {
 		n, err := s.src.ReadAt(buf[:min(int64(len(buf)), s.size-off)], off)
 		if err != nil && err != io.EOF {
@@ -66,8 +66,11 @@ func (s *Scanner) claimBehind(x int64) (*Record, error) {
 			if err != nil {
 				return nil, err
 			}
-			if r != nil && r.Dur > s.lastSeq {
-				return r, nil
+			if r == nil || r.Dur <= s.lastSeq {
+				continue
+			}
+			if inside, err := s.insideValue(r); err != nil || !inside {
+				return r, err
 			}
 		}
 		if n <= overlap || off+int64(n) >= s.size {
@@ -76,6 +79,22 @@ func (s *Scanner) claimBehind(x int64) (*Record, error) {
 		off += int64(n - overlap)
 	}
 	return nil, nil
+}
+
+// insideValue reports whether r is a part of another record's value: a tool may
+// well return the lines of some journal, and what they claim is not about this one.
+// A line of this journal has a newline on both sides.
+func (s *Scanner) insideValue(r *Record) (bool, error) {
+	var around [2]byte
+	for i, off := range [2]int64{r.Offset - 1, r.Offset + int64(len(r.Text))} {
+		if off < 0 {
+			continue
+		}
+		if _, err := s.src.ReadAt(around[i:i+1], off); err != nil && err != io.EOF {
+			return false, err
+		}
+	}
+	return bytes.IndexByte([]byte(":,["), around[0]) >= 0 || bytes.IndexByte([]byte("},]"), around[1]) >= 0, nil
 }
 
 // recordAt returns the valid record at off, nil if there is none.
@@ -105,41 +124,69 @@ func (s *Scanner) recordAt(off int64) (*Record, error) {
 // these must hold for the line that begins at the first byte y >= x that is not a
 // newline, and ends at the next newline p:
 //
+//   - a sector begins behind x and not behind y: the line's beginning is missing;
 //   - there is no p: the file ends inside the line;
-//   - a piece of the line within one sector is all NUL;
-//   - y is at the start of a sector and y > x: the line's beginning is missing;
-//   - p is at the start of a sector that is all newlines: its rest is missing.
+//   - a sector, as far as it is behind x, is all NUL;
+//   - p is at the start of a sector that is all newlines: its rest is missing;
+//   - it breaks off inside a sector, see [breaksOff].
 //
-// Writers never let a record's newline, nor a record behind padding, stand at the
-// start of a sector, so that a whole record with a damaged byte is none of these.
+// Lines follow each other without a gap, and writers never let a newline stand at
+// the start of a sector, so that a whole record with a damaged byte is none of
+// these.
 func (s *Scanner) looksTorn(x int64) (string, error) {
 	buf := make([]byte, sector)
 	y := int64(-1)
 	for off := x; off < s.size; {
 		piece := buf[:min(sector-off%sector, s.size-off)]
-		if _, err := s.src.ReadAt(piece, off); err != nil && err != io.EOF {
+		n, err := s.src.ReadAt(piece, off)
+		if err != nil && err != io.EOF {
 			return "", err
 		}
+		if piece = piece[:n]; n == 0 {
+			break // cut while we read
+		}
 		if allAre(piece, 0) {
-			return fmt.Sprintf("the sector at byte %d was never written", off), nil
+			return fmt.Sprintf("the sector at byte %d was never written", off-off%sector), nil
 		}
 		for i, c := range piece {
 			at := off + int64(i)
 			switch {
 			case c != '\n' && y < 0:
-				if y = at; y > x && y%sector == 0 {
-					return fmt.Sprintf("the sector before byte %d was never written", y), nil
+				y = at
+				if start := y - y%sector; start > x {
+					return fmt.Sprintf("the sector before byte %d was never written", start), nil
 				}
-			case c == '\n' && y >= 0:
-				if i == 0 && at%sector == 0 && allAre(piece, '\n') {
-					return fmt.Sprintf("the sector at byte %d was never written", at), nil
+			case c == '\n' && y >= 0 && at%sector == 0 && allAre(piece, '\n'):
+				return fmt.Sprintf("the sector at byte %d was never written", at), nil
+			}
+			if (c == '\n' || c == 0) && y >= 0 {
+				if broken, err := s.breaksOff(y, at, piece[i:]); err != nil || broken {
+					return fmt.Sprintf("the write broke off at byte %d", at), err
 				}
-				return "", nil // the line has an end, and no piece of it is missing
+				if c == '\n' {
+					return "", nil // the line has an end, and no piece of it is missing
+				}
 			}
 		}
 		off += int64(len(piece))
 	}
 	return "the file ends inside a record", nil
+}
+
+// breaksOff reports whether the line at y looks interrupted at q, inside a sector
+// whose rest is given: nothing but fill follows in it, and what stands before is
+// the beginning of a record and not all of it. One byte of fill is not enough, since
+// one changed bit can make it.
+func (s *Scanner) breaksOff(y, q int64, rest []byte) (bool, error) {
+	if len(rest) < 2 || !allAre(rest, rest[0]) {
+		return false, nil
+	}
+	text := make([]byte, q-y)
+	if _, err := s.src.ReadAt(text, y); err != nil && err != io.EOF {
+		return false, err
+	}
+	h, ok, more := line.ParseHead(text)
+	return more || ok && int64(len(text)) < h.Len && line.Unclosed(text), nil
 }
 
 func allAre(b []byte, v byte) bool {

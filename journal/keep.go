@@ -26,7 +26,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 		r := sc.Record()
 		switch {
 		case r.Kind == KindRun:
-			body = r.override(body[:0], "inc", r.Int("inc")+1)
+			body = append(body[:0], r.NextIncarnation()...)
 		case r.Seq == state.Seq:
 			text, schema, err := f.State(func(s Span) (*Record, error) { return RecordAt(src, s) })
 			if err != nil {
@@ -38,7 +38,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 			}
 			body = append(body[:0], b.Value(text).Bytes()...)
 		case keep[r.Seq] || !known(r.Kind):
-			body = r.override(body[:0], "was", r.was())
+			body = append(body[:0], r.Moved()...)
 		default:
 			continue
 		}
@@ -77,13 +77,21 @@ func (r *Record) was() int64 {
 	return r.Seq
 }
 
-func (r *Record) override(dst []byte, name string, n int64) []byte {
-	return line.Override(dst, r.Text, r.rest, name, strconv.AppendInt(nil, n, 10))
+// Moved returns the body of a record for another place in a rewritten journal: it
+// says in "was" which number it had first.
+func (r *Record) Moved() []byte { return r.override("was", r.was()) }
+
+// NextIncarnation returns the body of a first record for the file that replaces this
+// one.
+func (r *Record) NextIncarnation() []byte { return r.override("inc", r.Int("inc")+1) }
+
+func (r *Record) override(name string, n int64) []byte {
+	return line.Override(nil, r.Text, r.rest, name, strconv.AppendInt(nil, n, 10))
 }
 
 func known(kind string) bool {
 	switch kind {
-	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindState, KindClear, KindComplete, KindFailed, KindInterrupted:
+	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindRepair:
 		return true
 	}
 	return false

@@ -27,6 +27,7 @@ const (
 	KindComplete    = "complete"    // the run is complete, with its result
 	KindFailed      = "failed"      // an attempt ended with an error
 	KindInterrupted = "interrupted" // an attempt ended without a verdict
+	KindRepair      = "repair"      // the file was repaired; what was lost is named
 )
 
 // Record is one record of a journal. Text is valid until the next call of
@@ -40,6 +41,7 @@ type Record struct {
 	Text   []byte // the line without its newline
 
 	crc  uint32
+	prev uint32
 	rest int // where the members behind the head begin
 }
 
@@ -76,6 +78,9 @@ func (r *Record) members(yield func(name, value []byte) bool) {
 // CRC returns the record's checksum, which the next record names as its prev.
 func (r *Record) CRC() uint32 { return r.crc }
 
+// Prev returns the checksum of the record before, as this record names it.
+func (r *Record) Prev() uint32 { return r.prev }
+
 // Time returns when the record was written by the writer's clock, which orders
 // nothing.
 func (r *Record) Time() time.Time {
@@ -105,7 +110,7 @@ func (r *Record) Value() ([]byte, bool) {
 
 // parseRecord fills kind and key, which stand first behind the head if present.
 func parseRecord(h line.Head, text []byte, off int64) Record {
-	r := Record{Seq: h.Seq, Dur: h.Dur, Offset: off, Text: text, crc: h.CRC, rest: h.Size}
+	r := Record{Seq: h.Seq, Dur: h.Dur, Offset: off, Text: text, crc: h.CRC, prev: h.Prev, rest: h.Size}
 	line.Members(text, h.Size, func(name, v []byte) bool {
 		switch string(name) {
 		case "kind":

@@ -88,15 +88,15 @@ func (j *File) write(body []byte) (journal.Span, error) {
 	}
 	var crc uint32
 	j.buf, crc = line.Append(j.buf[:0], j.crc, j.seq+1, known, body)
-	pad := padding(j.size, len(j.buf))
-	if pad > 0 {
-		j.buf = append(bytes.Repeat([]byte{'\n'}, pad), j.buf...)
-	}
 	end := j.size + int64(len(j.buf))
+	if (end-1)%sector == 0 {
+		j.buf, crc = line.Append(j.buf[:0], j.crc, j.seq+1, known, line.Pad(body))
+		end = j.size + int64(len(j.buf))
+	}
 	if err := j.put(end); err != nil {
 		return journal.Span{}, err
 	}
-	span := journal.Span{Seq: j.seq + 1, Offset: j.size + int64(pad), Len: end - j.size - int64(pad) - 1}
+	span := journal.Span{Seq: j.seq + 1, Offset: j.size, Len: end - j.size - 1}
 	j.seq++
 	j.crc = crc
 	j.size = end
@@ -138,21 +138,11 @@ const (
 	fillMax = 1 << 20
 )
 
-// sector is what a disk writes whole or not at all, in bytes.
+// sector is what a disk writes whole or not at all, in bytes. A reader tells a
+// damaged record from an interrupted write by sectors that were never written: so a
+// newline at the start of a sector, which alone could be missing without a trace,
+// is avoided by a longer record.
 const sector = 512
-
-// padding returns how many newlines go before a line of n bytes, newline included,
-// at offset off. A reader tells a damaged record from an interrupted write by
-// sectors that were never written; so a whole record must never look like one of
-// those: its newline is not at the start of a sector, and neither is a record
-// behind padding.
-func padding(off int64, n int) int {
-	pad := 0
-	for (off+int64(pad+n)-1)%sector == 0 || pad > 0 && (off+int64(pad))%sector == 0 {
-		pad++
-	}
-	return pad
-}
 
 // checkIdentity looks whether the file is still ours, at its path, and of the
 // size we left: somebody may have deleted it, restored a backup over it, or

@@ -72,6 +72,13 @@ func (j *File) recover(warn func(string)) (*journal.Fold, Recovery, error) {
 			return nil, Recovery{}, err
 		}
 	}
+	if s.records == 1 {
+		// Create may have died between giving the file its name and making the
+		// name durable. Behind it nobody appends to a name that is not.
+		if err := SyncDir(j.fs, dirOf(j.path), warn); err != nil {
+			return nil, Recovery{}, err
+		}
+	}
 	rec, err := j.cut(s, warn)
 	if err != nil {
 		return nil, Recovery{}, err
@@ -85,6 +92,7 @@ type scanned struct {
 	fold    *journal.Fold
 	tail    journal.Tail
 	size    int64
+	records int64
 	seq     int64
 	crc     uint32
 	claimed int64 // offset behind the last record that a later one calls durable
@@ -108,6 +116,7 @@ func (j *File) scan() (*scanned, error) {
 		}
 		pending = append(pending, end{r.Seq, r.Offset + int64(len(r.Text)) + 1})
 		s.fold.Apply(r)
+		s.records++
 		s.seq, s.crc = r.Seq, r.CRC()
 	}
 	s.tail = sc.Tail()

@@ -1,12 +1,10 @@
 package journalfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/vfs"
@@ -105,8 +103,8 @@ func (w *writer) add(body []byte) error {
 	start := len(w.buf)
 	var crc uint32
 	w.buf, crc = line.Append(w.buf, w.crc, w.seq+1, w.seq, body)
-	if pad := padding(w.size, len(w.buf)-start); pad > 0 && w.size > 0 {
-		w.buf = slices.Insert(w.buf, start, bytes.Repeat([]byte{'\n'}, pad)...)
+	if (w.size+int64(len(w.buf)-start)-1)%sector == 0 {
+		w.buf, crc = line.Append(w.buf[:start], w.crc, w.seq+1, w.seq, line.Pad(body))
 	}
 	w.size += int64(len(w.buf) - start)
 	w.seq++

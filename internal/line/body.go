@@ -68,6 +68,14 @@ func (b *Body) CleanValue(text []byte) *Body { return b.Raw("value", text) }
 // Bytes closes the object and returns the body.
 func (b *Body) Bytes() []byte { return append(b.b, '}') }
 
+// Pad returns a body that is some bytes longer and means the same.
+func Pad(body []byte) []byte {
+	last := len(body) - 1 // the closing brace
+	return append(append(make([]byte, 0, last+len(pad)), body[:last]...), pad...)
+}
+
+const pad = `,"pad":""}`
+
 func (b *Body) name(name string) {
 	b.b = append(b.b, ',', '"')
 	b.b = append(b.b, name...)

@@ -38,6 +38,11 @@ func Member(text []byte, from int, name string) []byte {
 	return found
 }
 
+// Unclosed reports whether the JSON object that text begins with does not end in it.
+func Unclosed(text []byte) bool {
+	return len(text) == 0 || text[0] == '{' && skipValue(text, 0) < 0
+}
+
 // skipString returns the index behind the string that starts at i, or -1.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); i++ {
@@ -85,11 +90,15 @@ func skipValue(b []byte, i int) int {
 
 // Override appends to dst the members of a verified line from its kind on, up to
 // and including the closing brace, with one member set to raw JSON: in its place if
-// the line has it, else behind the member "at".
+// the line has it, else behind the member "at". Padding belongs to a place in a file
+// and is left out.
 func Override(dst, text []byte, from int, name string, raw []byte) []byte {
 	has := Member(text, from, name) != nil
 	first := true
 	Members(text, from, func(n, v []byte) bool {
+		if string(n) == "pad" {
+			return true
+		}
 		if !first {
 			dst = append(dst, ',')
 		}

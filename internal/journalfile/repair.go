@@ -1,0 +1,234 @@
+package journalfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Repaired says what a repair found and what it gave up.
+type Repaired struct {
+	Needed     bool           // the journal is damaged
+	Why        error          // what is wrong with it
+	Kept       int64          // records kept
+	Lost       []journal.Lost // stretches given up
+	Missing    [][2]int64     // numbers of records that are not there, as ranges
+	States     int            // states given up because one before them is missing
+	HeaderLost bool           // the first record is lost: the run gets a new UID
+	Aside      string         // where the original is kept
+}
+
+// Identity is what the first record of a journal says of its run.
+type Identity struct{ ID, UID, Store string }
+
+// Repair makes a damaged journal readable again: records that are whole are kept, in a
+// new file that takes the journal's name; the original is kept under another name. The
+// caller holds the lock. Who is used if the first record is lost. With dry it only looks. A journal that is clean or torn is left alone.
+func Repair(fsys vfs.FS, path string, who Identity, dry bool, warn func(string)) (*Repaired, error) {
+	f, err := fsys.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	rep := &Repaired{}
+	sc := journal.NewScanner(f, info.Size())
+	for sc.Scan() {
+		rep.Kept++
+	}
+	rep.Why = journal.WithPath(sc.Err(), path)
+	if rep.Why == nil {
+		return rep, nil
+	}
+	if !errors.Is(rep.Why, journal.ErrCorrupt) {
+		return nil, rep.Why // newer, or not readable: not ours to repair
+	}
+	rep.Needed, rep.Kept = true, 0
+	s := salvager{rep: rep, src: f, size: info.Size(), who: who}
+	if err := s.survey(); err != nil {
+		return nil, err
+	}
+	if dry {
+		return rep, nil
+	}
+	if rep.Kept == 0 {
+		return rep, fmt.Errorf("no record of %s can be read: %w", path, rep.Why)
+	}
+	return rep, s.rewrite(fsys, path, warn)
+}
+
+// salvager goes through the file twice: to see what is there, then to copy it.
+type salvager struct {
+	rep  *Repaired
+	src  vfs.File
+	size int64
+	who  Identity
+
+	lastSeq int64
+	lastCRC uint32
+	drop    map[int64]bool // states that cannot be reached any more
+}
+
+func (s *salvager) survey() error {
+	fold := journal.NewFold()
+	states := stateChecker{src: s.src}
+	s.drop = map[int64]bool{}
+	first := true
+	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
+		if first {
+			s.rep.HeaderLost = r.Kind != journal.KindRun
+			s.lastSeq = r.Seq - 1
+			if s.rep.HeaderLost {
+				s.lastSeq = 0
+			}
+			first = false
+		}
+		if r.Seq > s.lastSeq+1 {
+			s.rep.Missing = append(s.rep.Missing, [2]int64{s.lastSeq + 1, r.Seq - 1})
+			states.gap = true
+		}
+		s.lastSeq, s.lastCRC = r.Seq, r.CRC()
+		s.rep.Kept++
+		if r.Kind == journal.KindState {
+			ok, err := states.reachable(r)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				s.drop[r.Seq] = true
+				s.rep.States++
+				s.rep.Kept--
+				return nil
+			}
+		}
+		fold.Apply(r)
+		return nil
+	}, func(l journal.Lost) { s.rep.Lost = append(s.rep.Lost, l) })
+	return err
+}
+
+// stateChecker finds states whose patch has nothing left to be applied to.
+type stateChecker struct {
+	src  vfs.File
+	fold *journal.Fold
+	gap  bool // a record is missing since the last whole state, so look closely
+}
+
+func (c *stateChecker) reachable(r *journal.Record) (bool, error) {
+	if r.Member("patch") == nil {
+		c.fold, c.gap = journal.NewFold(), false
+		c.fold.Apply(r)
+		return true, nil
+	}
+	if c.fold == nil {
+		return false, nil
+	}
+	if c.gap {
+		try := *c.fold
+		try.Patches = append([]journal.Span(nil), c.fold.Patches...)
+		try.Apply(r)
+		_, _, err := try.State(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(c.src, s) })
+		if errors.Is(err, journal.ErrCorrupt) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	c.fold.Apply(r)
+	return true, nil
+}
+
+func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
+	w, err := newWriter(fsys, path+tempSuffix, s.lastSeq, s.lastCRC)
+	if err != nil {
+		return err
+	}
+	err = s.copy(w)
+	if err == nil {
+		err = w.finish()
+	}
+	if err == nil {
+		_, err = w.check()
+	}
+	if err == nil {
+		s.rep.Aside, err = keepOriginal(fsys, path)
+	}
+	if err == nil {
+		// The original has its second name by now, and a reader finds one of the
+		// two files at every moment: never an absent one, which would be a fresh start.
+		err = fsys.Rename(w.name, path)
+	}
+	if err != nil {
+		w.discard()
+		return err
+	}
+	if err := w.f.Close(); err != nil {
+		return err
+	}
+	return SyncDir(fsys, dirOf(path), warn)
+}
+
+func (s *salvager) copy(w *writer) error {
+	first := true
+	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
+		if s.drop[r.Seq] {
+			return nil
+		}
+		if first {
+			first = false
+			if err := w.add(s.header(r)); err != nil {
+				return err
+			}
+			if r.Kind == journal.KindRun {
+				return nil
+			}
+		}
+		return w.add(r.Moved())
+	}, func(journal.Lost) {})
+	if err != nil {
+		return err
+	}
+	b := line.NewBody(journal.KindRepair, "", vfs.Now()).Int("lost", int64(len(s.rep.Lost)))
+	if n := len(s.rep.Missing); n > 0 {
+		b.Int("missing_from", s.rep.Missing[0][0]).Int("missing_to", s.rep.Missing[n-1][1])
+	}
+	return w.add(b.Bytes())
+}
+
+// header is the first record of the new file: the old one, or what can be said
+// without it.
+func (s *salvager) header(r *journal.Record) []byte {
+	if r.Kind == journal.KindRun {
+		return r.NextIncarnation()
+	}
+	b := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
+		Str("id", s.who.ID).Str("uid", s.who.UID).Int("inc", 2)
+	if s.who.Store != "" {
+		b.Str("store", s.who.Store)
+	}
+	return b.Bytes()
+}
+
+// keepOriginal gives the damaged file a second name.
+func keepOriginal(fsys vfs.FS, path string) (string, error) {
+	for n := 1; n < 1000; n++ {
+		name := fmt.Sprintf("%s.damaged-%d", path, n)
+		err := fsys.Link(path, name)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+	}
+	return "", fmt.Errorf("%s: too many damaged copies beside it", path)
+}

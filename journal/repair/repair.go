@@ -1,0 +1,93 @@
+// Package repair makes damaged journals and checkpoint files readable again. It never
+// destroys anything: the damaged original is kept beside the repaired file, and the
+// report names what was given up.
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pawlgo/pawl/internal/dirstore"
+	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/internal/runid"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// ErrOwned says that a live process has the journal open; nothing was changed.
+var ErrOwned = errors.New("owned by another process")
+
+// Report says what a repair found and what it gave up.
+type Report struct {
+	Path       string         `json:"path"`
+	Needed     bool           `json:"needed"`                // the journal was damaged
+	Damage     string         `json:"damage,omitempty"`      // what was wrong with it
+	Kept       int64          `json:"kept"`                  // records kept
+	Lost       []journal.Lost `json:"lost,omitempty"`        // stretches of bytes given up
+	Missing    [][2]int64     `json:"missing,omitempty"`     // numbers of records given up, as ranges
+	States     int            `json:"states,omitempty"`      // states given up because one before them is missing
+	HeaderLost bool           `json:"header_lost,omitempty"` // the run's identity is new: idempotency keys change
+	Aside      string         `json:"aside,omitempty"`       // where the original is kept
+	DryRun     bool           `json:"dry_run,omitempty"`     // nothing was changed
+}
+
+// Journal repairs the journal at path, of a run in a store or of a state by path. Steps
+// whose result is given up run again on the next start. With dryRun it only says
+// what it would do.
+//
+// When it returns nil the repaired journal is durable and at its path. A journal that
+// is not damaged is left as it is (Needed is false). Errors match [ErrOwned],
+// [journal.ErrNewerFormat], fs.ErrNotExist, or [journal.ErrCorrupt] if not one record can be
+// read; nothing was changed then.
+func Journal(path string, dryRun bool) (*Report, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	who, lockPath := identify(path)
+	l, err := lock.Acquire(lockPath)
+	if err != nil {
+		if held, ok := errors.AsType[*lock.HeldError](err); ok {
+			return nil, fmt.Errorf("%w: %w", ErrOwned, held)
+		}
+		return nil, err
+	}
+	defer l.Release() //nolint:errcheck // ends with the process at the latest
+	var warnings []string
+	rep, err := journalfile.Repair(vfs.OS, path, who, dryRun, func(w string) { warnings = append(warnings, w) })
+	if rep == nil {
+		return nil, err
+	}
+	out := &Report{
+		Path: path, Needed: rep.Needed, Kept: rep.Kept, Lost: rep.Lost, Missing: rep.Missing,
+		States: rep.States, HeaderLost: rep.HeaderLost, Aside: rep.Aside, DryRun: dryRun,
+	}
+	if rep.Why != nil {
+		out.Damage = rep.Why.Error()
+	}
+	return out, err
+}
+
+// identify tells from where a journal stands what its first record would say, and
+// which file is its lock.
+func identify(path string) (journalfile.Identity, string) {
+	base := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	who := journalfile.Identity{ID: base, UID: dirstore.NewUID()}
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == "runs" {
+		if d, err := dirstore.Open(vfs.OS, filepath.Dir(dir), false, func(string) {}); err == nil {
+			who.Store = d.UID
+			if id, whole, ok := runid.FromFileName(base); ok && whole {
+				who.ID = id
+			}
+			return who, strings.TrimSuffix(path, ".jsonl") + ".lock"
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, dirstore.ErrNotAStore) {
+			return who, strings.TrimSuffix(path, ".jsonl") + ".lock"
+		}
+	}
+	return who, path + ".lock"
+}
