@@ -22,7 +22,8 @@ func (b *stateBacking) stateBody(text []byte, clean bool) (body []byte, patched 
 	}
 	// A state that must keep bytes which are not compact is no subject for patches.
 	if b.text != nil && b.clean && clean {
-		if patch, ok := delta.Diff(b.text, text); ok && b.patched+len(patch) <= len(text) {
+		patch, ok := delta.Diff(b.text, text)
+		if ok && b.patched+len(patch) <= len(text) && applies(b.text, patch, text) {
 			return rec.Raw("patch", patch).Bytes(), b.patched + len(patch)
 		}
 	}
@@ -30,4 +31,11 @@ func (b *stateBacking) stateBody(text []byte, clean bool) (body []byte, patched 
 		return rec.CleanValue(text).Bytes(), 0
 	}
 	return rec.Value(text).Bytes(), 0
+}
+
+// applies reports whether patch leads from one state to the next, byte for byte. It
+// always should; a state that cannot be read back would be found out too late.
+func applies(from, patch, to []byte) bool {
+	doc := delta.NewDocument(from)
+	return doc.Apply(patch) == nil && doc.Equal(to)
 }

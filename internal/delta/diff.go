@@ -8,14 +8,14 @@ import (
 
 const (
 	// maxDepth bounds how deep Diff looks for smaller differences. Each level
-	// may scan what it holds once more, so this keeps Diff linear.
+	// may scan what it holds a few times more, so this keeps Diff linear.
 	maxDepth = 64
 	// lockstepDepth is up to where containers that are members of objects are
 	// entered without first asking whether they are equal: the large values of
 	// a state are near its root, and one that changed is then scanned once.
 	lockstepDepth = 3
-	// slack is how much an object's operations may outgrow the part of the
-	// object walked so far before its size is looked at.
+	// slack is how much the operations on a container may outgrow the part of
+	// it walked so far before its size is looked at.
 	slack = 64 << 10
 	// overhead is what a "replace" takes besides its path and value.
 	overhead = len(`,{"op":"replace","path":"","value":}`)
@@ -26,9 +26,11 @@ const (
 // then be stored as it is. For what old and new must be, see the package
 // documentation; old and new are not kept and may be the same.
 //
-// The time is that of scanning the old text and comparing it with the new one.
-// Only where elements were inserted into or removed from the middle of an array
-// is more of the new text scanned, and memory used for the offsets of elements.
+// The time is that of scanning the old text once and comparing it with the new
+// one, as long as changes are few and arrays agree again within a few dozen
+// elements of each; the memory is that of the patch. Where they do not, both texts
+// are scanned from there on, and memory is used for the offsets of elements. When
+// nearly everything changed, that is several times the work, in vain.
 func Diff(old, new []byte) (patch []byte, ok bool) {
 	if uint64(len(old)) > math.MaxUint32 || uint64(len(new)) > math.MaxUint32 {
 		return nil, false // offsets of elements are kept in 32 bits

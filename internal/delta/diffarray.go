@@ -39,7 +39,7 @@ func (d *differ) array(p, q, depth int) (end [2]int, exact bool) {
 		}
 		index += j
 		p, q = int(old.at[i]), int(new.at[j])
-		if !old.more && i == old.len() {
+		if i == old.len() {
 			return [2]int{p, q}, true
 		}
 	}
@@ -70,7 +70,8 @@ func (d *differ) equalElements(p, q int) (_, _, n int) {
 }
 
 // agree returns the nearest position of each list from which on the elements
-// are equal again, or the end of both. Two equal elements in a row are asked
+// are equal again, or the end of both. The lists then have an element behind that
+// position unless the array ends there. Two equal elements in a row are asked
 // for: short values recur, and what is passed over is written to the patch.
 func agree(old, new *list) (i, j int, ok bool) {
 	for sum := 1; sum < lookahead; sum++ {
@@ -138,13 +139,12 @@ func (d *differ) gap(old, new list, i, iEnd, j, jEnd, index, depth int, b *budge
 	for ; i < iEnd; i++ {
 		d.writeAt("remove", index, nil)
 	}
-	last := !old.more && iEnd == old.len()
 	for ; j < jEnd; j, index = j+1, index+1 {
-		if last {
-			d.writeAt("add", -1, new.item(j))
-		} else {
-			d.writeAt("add", index, new.item(j))
+		at := index
+		if iEnd == old.len() {
+			at = -1
 		}
+		d.writeAt("add", at, new.item(j))
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -207,5 +208,80 @@ func TestRandomHistory(t *testing.T) {
 			}
 			old = new
 		}
+	}
+}
+
+// TestRandomOrder moves many items of containers too long for agree.
+func TestRandomOrder(t *testing.T) {
+	cases := 2000
+	if testing.Short() {
+		cases = 300
+	}
+	g, long := generator{rand.New(rand.NewSource(5))}, strings.Repeat("x", 400)
+	for range cases {
+		v := &value{kind: "[{"[g.Intn(2)]}
+		for i := range 70 + g.Intn(300) {
+			if v.kind == '{' {
+				v.names = append(v.names, strconv.Quote(strconv.Itoa(i*7919%1000)))
+			}
+			// Long, or it is all replaced.
+			text := long[:g.Intn(len(long))] + strconv.Itoa(g.Intn(1+g.Intn(200)))
+			v.kids = append(v.kids, &value{token: strconv.Quote(text)})
+		}
+		old := v.text()
+		for range g.Intn(len(v.kids)) {
+			from := g.Intn(len(v.kids))
+			kid, name := v.kids[from], ""
+			if v.kind == '{' {
+				name = v.names[from]
+			}
+			v.remove(from)
+			to := g.Intn(len(v.kids) + 1)
+			if v.kind == '{' {
+				v.names = slices.Insert(v.names, to, name)
+			}
+			v.kids = slices.Insert(v.kids, to, kid)
+			if g.Intn(8) == 0 {
+				g.edit(v.kids[g.Intn(len(v.kids))])
+				v.remove(g.Intn(len(v.kids)))
+				g.insert(v, g.Intn(len(v.kids)+1), g.value(1))
+			}
+		}
+		check(t, old, v.text())
+	}
+}
+
+// TestRandomDamage gives texts and patches that were valid before a few bytes
+// changed. Nothing is asked but that nothing panics.
+func TestRandomDamage(t *testing.T) {
+	cases := 100_000
+	if testing.Short() {
+		cases = 10_000
+	}
+	g := generator{rand.New(rand.NewSource(11))}
+	damage := func(b []byte) []byte {
+		b = slices.Clone(b)
+		for range g.Intn(3) {
+			switch i := g.Intn(len(b) + 1); {
+			case i == len(b):
+			case g.Intn(10) == 0:
+				b = b[:i]
+			case g.Intn(2) == 0:
+				b = slices.Delete(b, i, i+1)
+			default:
+				b[i] = "[]{},:\"\\0a"[g.Intn(10)]
+			}
+		}
+		return b
+	}
+	for range cases {
+		v := g.value(3)
+		old := v.text()
+		g.edit(v)
+		new := v.text()
+		patch, _ := diff(old, new)
+		diff(damage(old), damage(new))
+		Apply(damage(old), patch)
+		Apply(old, damage(patch))
 	}
 }

@@ -32,7 +32,7 @@ func skipString(b []byte, i int) int {
 		// The quote ends the string unless an odd number of backslashes
 		// stands before it; the opening quote stops the count.
 		n := j - 2
-		for n > i && b[n] == '\\' {
+		for b[n] == '\\' {
 			n--
 		}
 		if (j-2-n)&1 == 0 {

@@ -128,17 +128,17 @@ func (t *tree) find(s segment) (int, error) {
 
 // member returns the position of the member with the given name, or -1.
 func (t *tree) member(name []byte) int {
-	// A name without these is spelled as it is, if it has no escape.
-	clean := bytes.IndexByte(name, '\\') < 0 && bytes.IndexByte(name, '"') < 0
 	if t.sorted {
 		i, ok := slices.BinarySearchFunc(t.kids, name, func(n node, name []byte) int {
 			return bytes.Compare(nameAt(n.text, 0), name)
 		})
-		if ok && clean {
+		if ok {
 			return i
 		}
 		return -1
 	}
+	// A name without these may be spelled as it is.
+	clean := bytes.IndexByte(name, '\\') < 0 && bytes.IndexByte(name, '"') < 0
 	for i := range t.kids {
 		k := t.kids[i].text
 		if clean && len(k) > len(name)+1 && k[len(name)+1] == '"' && bytes.Equal(k[1:len(name)+1], name) {
