@@ -503,3 +503,48 @@ func TestStoreErrors(t *testing.T) {
 	_, err = s.Begin(t.Context(), "r")
 	wantErr(t, err, pawl.ErrClosed)
 }
+
+// A journal under another run's name is no second run.
+func TestCopiedJournal(t *testing.T) {
+	s := openStore(t)
+	if _, err := run(t, s, func(context.Context) (int, error) { return 1, nil }); err != nil {
+		t.Fatal(err)
+	}
+	path := inspect(t, s).Path
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(filepath.Dir(path), "copy.jsonl"), string(text))
+	_, err = s.Inspect(t.Context(), "copy")
+	wantErr(t, err, pawl.ErrCorrupt)
+	_, err = s.Begin(t.Context(), "copy")
+	wantErr(t, err, pawl.ErrCorrupt)
+	var good, bad []string
+	for info, err := range s.Runs(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Err != nil {
+			bad = append(bad, info.ID)
+		} else {
+			good = append(good, info.ID)
+		}
+	}
+	if fmt.Sprint(good, bad) != "[r] [copy]" {
+		t.Errorf("listed %q and damaged %q", good, bad)
+	}
+	var ids []string
+	for id, err := range s.IDs(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if fmt.Sprint(ids) != "[copy r]" {
+		t.Errorf("IDs %q", ids)
+	}
+	if o, err := s.Owner("r"); o != nil || err != nil {
+		t.Errorf("Owner = %v, %v", o, err)
+	}
+}

@@ -34,7 +34,7 @@ func (r *Run) Result(p any) (done bool, err error) {
 	if text == nil {
 		return false, nil
 	}
-	if err := value.Decode(text, p, false); err != nil {
+	if err := value.Decode(text, p, r.lenient); err != nil {
 		return true, &RunError{Op: "read the result of", RunID: r.id, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged"}
 	}
 	return true, nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 
 	"github.com/pawlgo/pawl/internal/vfs"
 )
@@ -148,9 +147,4 @@ func (f *faultFile) Stat() (fi fs.FileInfo, err error) {
 		return err
 	})
 	return fi, err
-}
-
-// writing reports whether an operation changes something.
-func (c call) writing() bool {
-	return strings.Contains(" write rename link remove mkdir syncdir sync close chmod chown ", " "+c.op+" ")
 }

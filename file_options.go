@@ -90,24 +90,6 @@ type Recovery struct {
 	Aside      string // where the next save sets the damaged file aside
 }
 
-// AllowUnknown accepts recorded states and results that have members which the Go
-// type does not know. Without it they are [ErrMismatch], because the next save
-// would drop them.
-func AllowUnknown() FileOption {
-	return fileOption(func(c *fileConfig) { c.allowUnknown = true })
-}
-
-// Logger receives warnings: a file without checksum, a file system that cannot
-// sync a directory, an owner that could not be kept. [Checkpoint.Warnings] has
-// them too. Without it nothing is logged.
-func Logger(l *slog.Logger) FileOption {
-	return fileOption(func(c *fileConfig) {
-		if l != nil {
-			c.log = l
-		}
-	})
-}
-
 // wrong remembers the first mistake in the options.
 func (c *fileConfig) wrong(what string) {
 	if c.mistake == "" {

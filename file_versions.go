@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/statefile"
+	"github.com/pawlgo/pawl/internal/vfs"
 )
 
 // version is an older state, a whole file of its own.
@@ -105,16 +106,21 @@ func (b *fileBacking) goBack(damage *RunError) error {
 }
 
 // preserve gives the file at the path a second name before a save or a clear
-// takes the first one away, if it is to be kept. The name becomes durable with the
-// directory sync that the caller does anyway; until the rename both names mean
-// one file, so at no moment is there less than there was.
+// takes the first one away, if it is to be kept. Until then both names mean one
+// file, so at no moment is there less than there was.
+//
+// If the file holds what nothing else holds, the second name is synced first: a
+// power cut may keep of two changes to a directory only the later one. Before an
+// ordinary save that flush is not spent. A power cut in its midst may then cost
+// the version before it, never the newer one.
 func (b *fileBacking) preserve(clearing bool) error {
 	switch {
 	case b.cur.absent():
 		return nil
 	case b.damaged:
-		_, err := b.linkFree(b.beside(damagedSuffix))
-		return err
+		if _, err := b.linkFree(b.beside(damagedSuffix)); err != nil {
+			return err
+		}
 	case b.cfg.keep > 1 || b.cfg.keepAsked && clearing:
 		g := b.rec.Generation
 		path, err := b.linkFree(b.beside(fmt.Sprintf("%s%012d", versionSuffix, g)))
@@ -126,6 +132,14 @@ func (b *fileBacking) preserve(clearing bool) error {
 			b.versions = append(b.versions, version{g, path})
 			b.sortVersions()
 		}
+	default:
+		return nil
+	}
+	if !clearing && !b.damaged {
+		return nil
+	}
+	if err := b.fs.SyncDir(b.dir()); err != nil && !vfs.IsUnsupported(err) {
+		return err
 	}
 	return nil
 }

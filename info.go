@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 	"time"
@@ -49,10 +50,10 @@ type RunInfo struct {
 	Updated  time.Time     // of the newest record
 	Error    string        // why the last attempt failed
 	Input    []byte        // canonical JSON of the run's input, nil if absent or large
-	Records  int64
-	Size     int64  // bytes of the journal
-	Torn     int64  // bytes behind the last record: being written now, or left by a crash
-	Path     string // journal file
+	Records  int64         // records in the journal, or saves of a JSON file
+	Size     int64         // bytes that they take
+	Torn     int64         // bytes behind the last record: being written now, or left by a crash
+	Path     string        // journal file
 	Warnings []string
 	// Err says why the run cannot be read: then only ID (if it could be told), Path
 	// and Size are set. It matches ErrCorrupt or ErrNewerFormat, or comes from the
@@ -101,7 +102,7 @@ func (s *Store) Runs(ctx context.Context) iter.Seq2[RunInfo, error] {
 				yield(RunInfo{}, &RunError{Op: "list", Path: s.dir.Path, Err: context.Cause(ctx)})
 				return
 			}
-			info, _, err := readRun(e.Path, e.Lock)
+			info, _, err := s.readRun(e.Path, e.Lock)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // deleted since we listed
 			}
@@ -115,8 +116,55 @@ func (s *Store) Runs(ctx context.Context) iter.Seq2[RunInfo, error] {
 	}
 }
 
+// IDs yields the IDs of all runs that begin with prefix, without reading their
+// journals (but for IDs so long that their file name holds only a part). It takes no
+// lock and changes nothing.
+func (s *Store) IDs(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := s.checkOpen("list", ""); err != nil {
+			yield("", err)
+			return
+		}
+		entries, err := s.dir.Entries()
+		if err != nil {
+			yield("", &RunError{Op: "list", Path: s.dir.Path, Err: err})
+			return
+		}
+		for _, e := range entries {
+			if ctx.Err() != nil {
+				yield("", &RunError{Op: "list", Path: s.dir.Path, Err: context.Cause(ctx)})
+				return
+			}
+			id := e.ID
+			if id == "" {
+				info, _, err := s.readRun(e.Path, e.Lock)
+				if err != nil {
+					continue // Runs shows it; its ID cannot be told
+				}
+				id = info.ID
+			}
+			if strings.HasPrefix(id, prefix) && !yield(id, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Owner returns the process that has a run open now, nil if none has or there is no
+// such run. It reads no journal.
+func (s *Store) Owner(id string) (*Owner, error) {
+	if err := s.checkOpen("inspect", id); err != nil {
+		return nil, err
+	}
+	if err := runid.Check(id); err != nil {
+		return nil, invalidID("inspect", id, err)
+	}
+	return owner(s.dir.Lock(id)), nil
+}
+
 // Inspect describes one run. It takes no lock and changes nothing. Errors match
-// [ErrNotFound], [ErrCorrupt], [ErrNewerFormat].
+// [ErrNotFound], [ErrCorrupt], [ErrNewerFormat]; if there is something that cannot be
+// read, its ID, path and size are set all the same.
 func (s *Store) Inspect(ctx context.Context, id string) (RunInfo, error) {
 	info, _, err := s.inspect(ctx, "inspect", id)
 	return info, err
@@ -164,14 +212,31 @@ func (s *Store) inspect(ctx context.Context, op, id string) (RunInfo, *journal.F
 		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Err: context.Cause(ctx)}
 	}
 	if err := runid.Check(id); err != nil {
-		return RunInfo{}, nil, &RunError{Op: op, RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+		return RunInfo{}, nil, invalidID(op, id, err)
 	}
-	info, fold, err := readRun(s.dir.Journal(id), s.dir.Lock(id))
+	info, fold, err := s.readRun(s.dir.Journal(id), s.dir.Lock(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Path: s.dir.Path, Err: ErrNotFound, Hint: "nothing was created; list the runs with: pawl ls"}
 	}
 	if err != nil {
-		return RunInfo{}, nil, openError(id, s.dir.Journal(id), err)
+		err = openError(id, s.dir.Journal(id), err)
+		info.ID, info.Err = id, err
+		return info, nil, err
+	}
+	return info, fold, nil
+}
+
+// readRun reads the journal of a run in the store.
+func (s *Store) readRun(path, lockPath string) (RunInfo, *journal.Fold, error) {
+	info, fold, err := readRun(path, lockPath)
+	if err != nil {
+		return info, nil, err
+	}
+	// A journal copied to another name would be a second run with the first one's
+	// identity.
+	if want := runid.FileName(fold.Header.RunID) + ".jsonl"; want != filepath.Base(path) {
+		err := fmt.Errorf("%w: %s holds run %q, whose journal is %s", ErrCorrupt, path, fold.Header.RunID, want)
+		return RunInfo{Path: path, Size: info.Size, Err: err}, nil, err
 	}
 	return info, fold, nil
 }
@@ -185,19 +250,22 @@ func readRun(path, lockPath string) (RunInfo, *journal.Fold, error) {
 		return info, nil, err
 	}
 	info.Size = st.Size()
+	// Before reading: an owner that completes the run meanwhile is better than a run
+	// in progress that nobody owns.
+	info.Owner = owner(lockPath)
 	fold, tail, err := journal.Read(path)
 	if err != nil {
 		info.Err = err
 		return info, nil, err
 	}
+	info.Size = tail.End // what follows is fill, or torn
 	h := fold.Header
 	info.ID, info.UID, info.Kind, info.Input, info.Created = h.RunID, h.UID, h.RunKind, h.Input, h.Created
 	info.Status, info.Attempts, info.Error = fold.Status, int(fold.Attempts), fold.Error
-	info.Records, info.Updated, info.Torn = fold.LastSeq, fold.LastAt(), tail.Torn
+	info.Records, info.Updated, info.Torn = fold.Records, fold.LastAt(), tail.Torn
 	c := fold.Counts()
 	info.Done, info.Failed, info.Running, info.Took = c.Done, c.Failed, c.Running, c.Took
 	info.Maps = mapProgress(fold)
-	info.Owner = owner(lockPath)
 	return info, fold, nil
 }
 
@@ -208,9 +276,10 @@ func mapProgress(fold *journal.Fold) []Progress {
 	}
 	sort.Slice(keys, func(i, j int) bool { return fold.Maps[keys[i]].First < fold.Maps[keys[j]].First })
 	var out []Progress
+	counts := fold.Items()
 	for _, key := range keys {
-		done, failed := fold.Items(key)
-		out = append(out, Progress{RunID: fold.Header.RunID, Key: key, Done: done, Failed: failed, Total: int(fold.Maps[key].Total)})
+		c := counts[key]
+		out = append(out, Progress{RunID: fold.Header.RunID, Key: key, Done: c.Done, Failed: c.Failed, Total: int(fold.Maps[key].Total)})
 	}
 	return out
 }

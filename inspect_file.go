@@ -48,13 +48,12 @@ func InspectFile(path string) (RunInfo, error) {
 		}
 		return info, nil
 	}
-	b := &fileBacking{cfg: newFileConfig(nil), path: resolved}
-	b.fs = b.cfg.fs
-	data, id, err := b.readFile(resolved)
+	data, err := os.ReadFile(resolved)
 	if err != nil {
 		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
-	b.cur = id
+	b := &fileBacking{cfg: newFileConfig(nil), path: resolved, cur: identity{info: fi, size: int64(len(data))}}
+	b.fs = b.cfg.fs
 	rec, err := statefile.Decode(data)
 	if err != nil {
 		return RunInfo{}, b.refused(data, err)

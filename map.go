@@ -67,7 +67,7 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 			call: func(ctx context.Context) (any, error) {
 				return fn(ctx, item)
 			},
-			decode: func(text []byte) error { return value.Decode(text, &outs[i], false) },
+			decode: func(text []byte) error { return value.Decode(text, &outs[i], s.run.lenient) },
 		}}
 		if !c.hasInput {
 			f, err := value.FingerprintOf(item)

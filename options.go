@@ -31,6 +31,45 @@ type mustExist struct{}
 func (mustExist) applyStore(c *storeConfig) { c.create = false }
 func (mustExist) applyRun(c *runConfig)     { c.mustExist = true }
 
+// Logger receives warnings: an interrupted write that was cut off, a file without
+// checksum, a file system that cannot sync a directory. [Checkpoint.Warnings] has those
+// of a checkpoint too. Without it nothing is logged.
+func Logger(l *slog.Logger) interface {
+	FileOption
+	StoreOption
+} {
+	return logger{l}
+}
+
+type logger struct{ l *slog.Logger }
+
+func (o logger) applyFile(c *fileConfig) {
+	if o.l != nil {
+		c.log = o.l
+	}
+}
+
+func (o logger) applyStore(c *storeConfig) {
+	if o.l != nil {
+		c.log = o.l
+	}
+}
+
+// AllowUnknown accepts recorded states and results that have members which the Go
+// type does not know. Without it they are [ErrMismatch]: in a state because the next
+// save would drop them, in a result because a renamed field would read as zero.
+func AllowUnknown() interface {
+	FileOption
+	RunOption
+} {
+	return allowUnknown{}
+}
+
+type allowUnknown struct{}
+
+func (allowUnknown) applyFile(c *fileConfig) { c.allowUnknown = true }
+func (allowUnknown) applyRun(c *runConfig)   { c.allowUnknown = true }
+
 // RunOption configures [Do] and [Store.Begin].
 type RunOption interface{ applyRun(*runConfig) }
 
@@ -40,6 +79,8 @@ type runConfig struct {
 	hasInput  bool
 	mustExist bool
 	progress  func(Progress)
+
+	allowUnknown bool
 }
 
 type runOption func(*runConfig)

@@ -30,6 +30,7 @@ type Run struct {
 	resume   Resume
 	progress func(Progress)
 	progMu   sync.Mutex
+	lenient  bool // AllowUnknown
 
 	// gate lets steps record while the run is open and waits for them when it ends.
 	gate sync.RWMutex
@@ -76,7 +77,7 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 		return nil, err
 	}
 	if err := runid.Check(id); err != nil {
-		return nil, &RunError{Op: "open", RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+		return nil, invalidID("open", id, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, &RunError{Op: "open", RunID: id, Err: context.Cause(ctx)}
@@ -88,7 +89,7 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 			return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: run input: %w", ErrInvalid, err)}
 		}
 	}
-	r := &Run{store: s, id: id, progress: c.progress, asked: map[string]stepState{}}
+	r := &Run{store: s, id: id, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}}
 	if err := r.open(c, input); err != nil {
 		if r.log != nil {
 			r.log.Close() //nolint:errcheck // nothing of ours was appended
@@ -294,6 +295,11 @@ func writeError(op, runID, key, path string, err error) error {
 		e.Hint = "everything acknowledged before is safe; this was not recorded. Mend the cause and start again"
 	}
 	return e
+}
+
+// invalidID shows enough of an ID that cannot be one.
+func invalidID(op, id string, err error) error {
+	return &RunError{Op: op, RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
 }
 
 func quoteArg(s string) string {

@@ -63,7 +63,7 @@ func Step[T any](ctx context.Context, key string, fn func(ctx context.Context) (
 	}
 	w := work{
 		typ:    reflect.TypeFor[T](),
-		decode: func(text []byte) error { return value.Decode(text, &out, false) },
+		decode: func(text []byte) error { return value.Decode(text, &out, s.run.lenient) },
 		call: func(ctx context.Context) (any, error) {
 			return fn(ctx)
 		},

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -502,5 +504,62 @@ func TestUnaskedSteps(t *testing.T) {
 	}
 	if h := history(t, s); !strings.Contains(h, `"unasked":1`) || !strings.Contains(h, "old name") {
 		t.Errorf("the step that nobody asked for is not reported or not kept:\n%s", h)
+	}
+}
+
+func TestAllowUnknown(t *testing.T) {
+	s := openStore(t)
+	type old struct{ A, B int }
+	type now struct{ A int }
+	if _, err := run(t, s, func(ctx context.Context) (old, error) {
+		return pawl.Step(ctx, "s", func(context.Context) (old, error) { return old{1, 2}, nil })
+	}); err != nil {
+		t.Fatal(err)
+	}
+	fn := func(context.Context) (now, error) { t.Error("ran"); return now{}, nil }
+	_, err := run(t, s, fn)
+	wantErr(t, err, pawl.ErrMismatch)
+	if v, err := run(t, s, fn, pawl.AllowUnknown()); v.A != 1 || err != nil {
+		t.Errorf("with AllowUnknown: %+v, %v", v, err)
+	}
+}
+
+// A torn tail is cut, kept, and said.
+func TestTornTailIsSaid(t *testing.T) { // C-04
+	var log strings.Builder
+	s, err := pawl.Open(filepath.Join(t.TempDir(), "store"), pawl.Logger(slog.New(slog.NewTextHandler(&log, nil))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(ctx context.Context) (int, error) {
+		return pawl.Step(ctx, "s", func(context.Context) (int, error) { return 1, nil })
+	}
+	run(t, s, func(ctx context.Context) (int, error) { one(ctx); return 0, errors.New("stop") }) //nolint:errcheck // on purpose
+	path := inspect(t, s).Path
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := `{"crc":"00000000","len":4711,"prev":"half a rec`
+	write(t, path, string(text)+torn)
+	if info := inspect(t, s); info.Torn != int64(len(torn)) {
+		t.Errorf("before: %d torn bytes", info.Torn)
+	}
+	if v, err := run(t, s, one); v != 1 || err != nil {
+		t.Fatal(v, err)
+	}
+	if !strings.Contains(log.String(), "interrupted write") {
+		t.Errorf("nothing was said: %s", log.String())
+	}
+	kept, err := filepath.Glob(path + ".torn-*")
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept %v, %v", kept, err)
+	}
+	if b, _ := os.ReadFile(kept[0]); string(b) != torn {
+		t.Errorf("kept %q", b)
+	}
+	log.Reset()
+	if err := errors.Join(func() error { _, err := run(t, s, one); return err }()); err != nil || log.Len() > 0 {
+		t.Errorf("a second start: %v, %s", err, log.String())
 	}
 }

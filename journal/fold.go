@@ -90,6 +90,7 @@ type Span struct{ Seq, Offset, Len int64 }
 type Fold struct {
 	Header   Header
 	LastSeq  int64
+	Records  int64 // records applied; after a compaction fewer than LastSeq
 	Status   Status
 	Attempts int64
 	Attempt  Attempt // the newest one
@@ -119,6 +120,7 @@ func NewFold() *Fold {
 // Apply adds the next record.
 func (f *Fold) Apply(r *Record) {
 	f.LastSeq = r.Seq
+	f.Records++
 	f.lastAt = append(f.lastAt[:0], r.Member("at")...)
 	span := Span{r.Seq, r.Offset, int64(len(r.Text))}
 	switch r.Kind {
@@ -150,7 +152,7 @@ func (f *Fold) Apply(r *Record) {
 		}
 	case KindClear:
 		*f = Fold{
-			Header: f.Header, LastSeq: r.Seq, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt, attemptSeq: f.attemptSeq,
+			Header: f.Header, LastSeq: r.Seq, Records: f.Records, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt, attemptSeq: f.attemptSeq,
 			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown, Repairs: f.Repairs, lastAt: f.lastAt,
 		}
 	case KindComplete:
@@ -289,21 +291,28 @@ func (f *Fold) mapName(raw []byte) string {
 	return unquote(raw)
 }
 
-// Items returns how many items of the Map at key have a result and how many
-// failed when they were tried last.
-func (f *Fold) Items(key string) (done, failed int) {
+// ItemCounts is how many items of a Map stand how.
+type ItemCounts struct{ Done, Failed, Running int }
+
+// Items counts the items of every Map, by its key.
+func (f *Fold) Items() map[string]ItemCounts {
+	counts := make(map[string]ItemCounts, len(f.Maps))
 	for _, s := range f.Steps {
-		if s.Map != key {
+		if s.Map == "" {
 			continue
 		}
+		c := counts[s.Map]
 		switch s.Status {
 		case StepDone:
-			done++
+			c.Done++
 		case StepFailed:
-			failed++
+			c.Failed++
+		case StepRunning:
+			c.Running++
 		}
+		counts[s.Map] = c
 	}
-	return done, failed
+	return counts
 }
 
 func atoi(b []byte) int64 {

@@ -20,30 +20,33 @@ const sector = int64(512)
 // acknowledged data stood here. Without such a witness the bytes must look like
 // an interrupted write, see [Scanner.looksTorn]. Anything else was changed by
 // something that is not a crash.
-func (s *Scanner) judge(x int64, why string) {
+//
+// It sets the tail or the error, and reports whether the bytes are damage.
+func (s *Scanner) judge(x int64, why string) bool {
 	if s.lastSeq == 0 {
 		s.err = s.corrupt(x, why) // a journal gets its name only once its first record is durable
-		return
+		return true
 	}
 	claim, err := s.claimBehind(x)
 	if err != nil {
 		s.err = err
-		return
+		return false
 	}
 	if claim != nil {
 		s.err = s.corrupt(x, fmt.Sprintf("%s, and record %d at byte %d says that %d was durable", why, claim.Seq, claim.Offset, claim.Dur))
-		return
+		return true
 	}
 	torn, err := s.looksTorn(x)
 	if err != nil {
 		s.err = err
-		return
+		return false
 	}
 	if torn == "" {
 		s.err = s.corrupt(x, why+", and it does not look like an interrupted write")
-		return
+		return true
 	}
 	s.tail = Tail{End: x, Torn: s.size - x, Reason: torn, NoNewline: s.noLF}
+	return false
 }
 
 // claimBehind searches every byte from x on for a valid record that says that

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 
@@ -39,6 +40,7 @@ type Scanner struct {
 	tail     Tail
 	err      error
 	finished bool
+	again    int64 // where the bytes were read a second time, plus 1
 }
 
 // window is how much is read at a time; a longer line enlarges the buffer.
@@ -75,28 +77,40 @@ func (s *Scanner) Err() error { return s.err }
 func (s *Scanner) Tail() Tail { return s.tail }
 
 func (s *Scanner) next() bool {
+	for {
+		ok, bad := s.step()
+		if !bad || !s.readAgain() {
+			return ok
+		}
+	}
+}
+
+// step reads one record. Bad says that it found damage.
+func (s *Scanner) step() (ok, bad bool) {
 	if !s.skipEmpty() {
+		if s.err != nil {
+			return false, false // not empty: unreadable
+		}
 		s.tail = Tail{End: s.lastEnd, NoNewline: s.noLF}
 		if s.lastSeq == 0 {
 			s.err = s.corrupt(0, "it is empty, and a journal always begins with a record of kind run")
 		}
-		return false
+		return false, false
 	}
 	at := s.off + int64(s.pos)
 	if s.noLF && at == s.lastEnd {
-		s.judge(at, fmt.Sprintf("the newline behind record %d is missing", s.lastSeq))
-		return false
+		return false, s.judge(at, fmt.Sprintf("the newline behind record %d is missing", s.lastSeq))
 	}
 	h, text, why := s.readLine(at)
 	if s.err != nil {
-		return false
+		return false, false
 	}
 	if why == "" {
 		switch {
 		case s.lastSeq == 0:
 			s.lastSeq, s.lastCRC = h.Seq-1, h.Prev // the first line begins the chain
 			if why = s.checkFirst(h, text, at); s.err != nil {
-				return false
+				return false, false
 			}
 			if why != "" {
 				s.lastSeq = 0
@@ -108,30 +122,47 @@ func (s *Scanner) next() bool {
 		}
 	}
 	if why != "" {
-		s.judge(s.lastEnd, why)
-		return false
+		return false, s.judge(s.lastEnd, why)
 	}
 	s.rec = parseRecord(h, text, at)
 	s.lastSeq, s.lastCRC = h.Seq, h.CRC
 	s.pos += int(h.Len)
 	s.lastEnd = at + h.Len
 	// The newline belongs to the record; a record is a record without it too.
+	s.noLF = true
+	s.takeNewline()
+	return true, false
+}
+
+func (s *Scanner) takeNewline() {
 	if s.pos < len(s.buf) && s.buf[s.pos] == '\n' {
 		s.pos++
 		s.lastEnd++
 		s.noLF = false
-	} else {
-		s.noLF = true
 	}
-	return true
+}
+
+// readAgain goes back to behind the last record, with nothing of what was read
+// there, and reports whether it did: once for each such place. Beside a live owner
+// that place may have been read while a record was being written to it, and judged
+// by a later record, written meanwhile, that says that it is durable.
+func (s *Scanner) readAgain() bool {
+	if s.again == s.lastEnd+1 {
+		return false
+	}
+	s.again = s.lastEnd + 1
+	s.err = nil
+	s.off, s.pos, s.buf = s.lastEnd, 0, s.buf[:0]
+	if s.noLF && s.fill(1) {
+		s.takeNewline()
+	}
+	return s.err == nil
 }
 
 // skipEmpty moves over empty lines and reports whether bytes remain.
 func (s *Scanner) skipEmpty() bool {
 	for {
-		for s.pos < len(s.buf) && s.buf[s.pos] == '\n' {
-			s.pos++
-		}
+		s.pos += newlines(s.buf[s.pos:])
 		if s.pos < len(s.buf) {
 			return true
 		}
@@ -139,6 +170,19 @@ func (s *Scanner) skipEmpty() bool {
 			return false
 		}
 	}
+}
+
+// newlines returns how many newlines b begins with. There may be a megabyte of them.
+func newlines(b []byte) int {
+	const eight = 0x0a0a0a0a0a0a0a0a
+	n := 0
+	for len(b)-n >= 8 && binary.LittleEndian.Uint64(b[n:]) == eight {
+		n += 8
+	}
+	for n < len(b) && b[n] == '\n' {
+		n++
+	}
+	return n
 }
 
 // fill makes at least n bytes available at pos, as far as the file has them.
@@ -149,7 +193,7 @@ func (s *Scanner) fill(n int) bool {
 	rest := copy(s.buf, s.buf[s.pos:])
 	s.off += int64(s.pos)
 	s.pos = 0
-	want := max(n, window)
+	want := max(n, int(min(window, s.size-s.off)))
 	if cap(s.buf) < want+1 {
 		grown := make([]byte, rest, want+1)
 		copy(grown, s.buf[:rest])

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pawlgo/pawl"
+)
+
+// describe says the important things first: the failure, then what is open.
+func (a *app) describe(t *target, d details) (f fields) {
+	info := t.info
+	switch {
+	case isCheckpoint(info) || info.ID == "":
+		f.add("file", cell(t.name))
+	default:
+		f.add("run", cell(info.ID))
+	}
+	f.add("status", a.out.status(statusOf(info)))
+	if o := info.Owner; o != nil {
+		f.add("owner", fmt.Sprintf("process %d on %s since %s", o.PID, inline(o.Host), a.time(o.Since)))
+	}
+	if at := placeOf(info.Err); at != nil {
+		f.add("reason", inline(at.Reason))
+		if at.Seq > 0 {
+			f.add("place", fmt.Sprintf("byte %d, record %d", at.Offset, at.Seq))
+		}
+	} else if info.Error != "" && info.Status != pawl.StatusComplete {
+		f.add("error", a.fullText(problemText(info)))
+	}
+	for _, m := range info.Maps {
+		line := fmt.Sprintf("%s  %d/%d", cell(m.Key), m.Done, m.Total)
+		if m.Failed > 0 {
+			line += fmt.Sprintf(", %d failed", m.Failed)
+		}
+		f.add("progress", line)
+	}
+	if !isCheckpoint(info) {
+		f.add("steps", stepCounts(info))
+	}
+	a.describeSteps(&f, t, d.steps)
+	if info.Kind != "" && !isCheckpoint(info) {
+		f.add("kind", inline(info.Kind))
+	}
+	if info.Input != nil {
+		f.add("input", inline(string(info.Input)))
+	}
+	if d.result != nil {
+		f.add("result", a.bytes(int64(len(d.result))))
+	}
+	if info.Attempts > 0 {
+		f.add("attempts", fmt.Sprint(info.Attempts))
+	}
+	f.add("created", a.time(info.Created))
+	f.add("updated", a.time(info.Updated))
+	for _, w := range info.Warnings {
+		f.add("warning", inline(w))
+	}
+	if isCheckpoint(info) {
+		if info.Records > 0 {
+			f.add("saves", fmt.Sprint(info.Records))
+		}
+		f.add("size", a.bytes(info.Size))
+		return f
+	}
+	f.add("journal", cell(info.Path))
+	f.add("records", fmt.Sprint(info.Records))
+	f.add("size", a.bytes(info.Size))
+	if info.Torn > 0 {
+		f.add("torn", a.bytes(info.Torn)+" behind the last record: "+tornMeans(info))
+	}
+	if info.UID != "" {
+		f.add("uid", info.UID)
+	}
+	if t.store != "" {
+		f.add("store", cell(t.store))
+	}
+	return f
+}
+
+// tornMeans says what bytes behind the last record are.
+func tornMeans(info pawl.RunInfo) string {
+	if info.Owner != nil {
+		return "being written now"
+	}
+	return "an interrupted write, never acknowledged; the next start cuts it off and keeps a copy"
+}
+
+func stepCounts(info pawl.RunInfo) string {
+	s := fmt.Sprintf("%d done", info.Done)
+	if info.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", info.Failed)
+	}
+	if info.Running > 0 && info.Owner != nil {
+		s += fmt.Sprintf(", %d running", info.Running)
+	} else if info.Running > 0 {
+		s += fmt.Sprintf(", %d in doubt", info.Running)
+	}
+	return s + "; took " + took(info.Took)
+}
+
+// describeSteps lists the steps without a result, a few of each kind.
+func (a *app) describeSteps(f *fields, t *target, steps []stepView) {
+	const most = 10
+	for _, group := range []struct{ status, label string }{{"failed", "failed"}, {"in_doubt", "in doubt"}, {"running", "running"}} {
+		n := 0
+		for _, s := range steps {
+			if s.Status != group.status {
+				continue
+			}
+			if n++; n > most && a.out.tty {
+				continue
+			}
+			line := fmt.Sprintf("%s  try %d", cell(s.Key), s.Tries)
+			switch {
+			case s.Error != nil && s.Status == "failed":
+				line += ": " + a.errorText(*s.Error)
+			default:
+				line += ", began " + a.time(time.Time(s.StartedAt))
+			}
+			f.add(group.label, line)
+		}
+		if n > most && a.out.tty {
+			f.add(group.label, fmt.Sprintf("and %d more: pawl steps %s --status %s", n-most, t.arg, group.status))
+		}
+	}
+}
+
+// next tells people what to type now.
+func (a *app) next(t *target) {
+	switch statusOf(t.info) {
+	case statusRunning:
+		a.hint("follow it with: pawl log -f %s", t.arg)
+	case statusInterrupted:
+		a.hint("start its program again and it goes on; %s will not run again", count(t.info.Done, "finished step"))
+	case statusFailed:
+		a.hint("start its program again to try again what has no result; the steps: pawl steps %s", t.arg)
+	case statusComplete:
+		a.hint("print the result with: pawl show %s --result", t.arg)
+	case statusInProgress:
+		a.hint("start its program again and it goes on from this state")
+	}
+}
+
+// time, bytes and errorText say a value for people on a terminal, for programs
+// elsewhere.
+func (a *app) time(t time.Time) string {
+	if !a.out.tty || t.IsZero() {
+		return stamp(t)
+	}
+	return fmt.Sprintf("%s (%s)", stamp(t), age(t, a.now()))
+}
+
+func (a *app) bytes(n int64) string {
+	if !a.out.tty {
+		return fmt.Sprint(n)
+	}
+	return size(n)
+}
+
+func (a *app) fullText(s string) string {
+	const most = 20
+	if !a.out.tty {
+		return inline(s)
+	}
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if more := len(lines) - most; more > 0 {
+		lines = append(lines[:most], "(+"+count(more, "line")+")")
+	}
+	for i, l := range lines {
+		lines[i] = inline(strings.ReplaceAll(l, "\t", "    "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (a *app) errorText(s string) string {
+	if !a.out.tty {
+		return inline(s)
+	}
+	return firstLine(s)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// kindFile is the kind that InspectFile gives to a Level 1 file.
+const kindFile = "file"
+
+// isCheckpoint tells a Level 1 file, one JSON object, from a journal.
+func isCheckpoint(info pawl.RunInfo) bool { return info.Kind == kindFile && info.UID == "" }
+
+// resolveFile describes a checkpoint file, or a journal, by its path.
+func resolveFile(path string) (*target, error) {
+	info, err := pawl.InspectFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &problem{msg: cell(path), err: err}
+	}
+	if err != nil {
+		info = unreadable("", path, err)
+	}
+	return &target{info: info, name: path, arg: quoteArg(path)}, nil
+}
+
+// checkpointResult returns the exact text of the result of a complete checkpoint
+// file. Bytes that are not plain ASCII JSON stand in a member of their own.
+func checkpointResult(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Result json.RawMessage `json:"result"`
+		Exact  *string         `json:"exact"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, &journal.CorruptError{Path: path, Reason: fmt.Sprintf("it changed since it was looked at: %v", err)}
+	}
+	switch {
+	case file.Exact != nil:
+		return []byte(*file.Exact), nil
+	case file.Result == nil:
+		return []byte("null"), nil
+	}
+	return file.Result, nil
+}

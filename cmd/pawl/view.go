@@ -1,0 +1,227 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Words for how a run stands. They are part of the JSON.
+const (
+	statusRunning     = "running"     // a live process has it open
+	statusInterrupted = "interrupted" // in progress, and nobody has it open
+	statusInProgress  = "in_progress" // a checkpoint file that is not complete: it does not say whether someone works on it
+	statusComplete    = "complete"
+	statusFailed      = "failed"
+	statusDamaged     = "damaged"
+	statusNewer       = "newer"      // written by a newer pawl
+	statusUnreadable  = "unreadable" // the operating system refuses
+)
+
+var statuses = []string{
+	statusRunning, statusInterrupted, statusInProgress, statusComplete, statusFailed,
+	statusDamaged, statusNewer, statusUnreadable,
+}
+
+func statusOf(info pawl.RunInfo) string {
+	switch {
+	case errors.Is(info.Err, pawl.ErrCorrupt):
+		return statusDamaged
+	case errors.Is(info.Err, pawl.ErrNewerFormat):
+		return statusNewer
+	case info.Err != nil:
+		return statusUnreadable
+	case info.Status != pawl.StatusInProgress:
+		return string(info.Status)
+	case info.Owner != nil:
+		return statusRunning
+	case isCheckpoint(info):
+		return statusInProgress
+	}
+	return statusInterrupted
+}
+
+var symbols = map[string]string{
+	statusRunning: "▶", statusInterrupted: "⏸", statusInProgress: "▷", statusComplete: "✓", statusFailed: "✗",
+	statusDamaged: "!", statusNewer: "!", statusUnreadable: "!",
+	"done": "✓", "in_doubt": "?", "ok": "✓", "torn": "~",
+}
+
+// status shows a status word: with a symbol on a terminal.
+func (o *output) status(word string) string {
+	if !o.tty {
+		return word
+	}
+	text := word
+	switch word {
+	case statusInProgress:
+		text = "in progress"
+	case "in_doubt":
+		text = "in doubt"
+	}
+	if s := symbols[word]; s != "" {
+		return s + " " + text
+	}
+	return text
+}
+
+// mainMap returns the Map that a run mostly consists of, nil if there is none: most
+// of its steps are items of this Map.
+func mainMap(info pawl.RunInfo) *pawl.Progress {
+	var largest *pawl.Progress
+	for i := range info.Maps {
+		if m := &info.Maps[i]; largest == nil || m.Total > largest.Total {
+			largest = m
+		}
+	}
+	if largest == nil || 2*largest.Total < info.Done+info.Failed+info.Running {
+		return nil
+	}
+	return largest
+}
+
+func progress(info pawl.RunInfo) string {
+	if m := mainMap(info); m != nil {
+		return fmt.Sprintf("%d/%d", m.Done, m.Total)
+	}
+	if info.Err != nil || isCheckpoint(info) {
+		return "-"
+	}
+	return count(info.Done, "step")
+}
+
+func owner(info pawl.RunInfo) string {
+	if info.Owner == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d@%s", info.Owner.PID, inline(info.Owner.Host))
+}
+
+// problemText says in one text why a run failed or cannot be read, without its ID
+// and path: they are known.
+func problemText(info pawl.RunInfo) string {
+	if info.Err != nil {
+		at := placeOf(info.Err)
+		at.Reason = strings.TrimPrefix(at.Reason, at.Path+": ")
+		at.Path = ""
+		return at.String()
+	}
+	return strings.TrimPrefix(info.Error, fmt.Sprintf("pawl: run %q ", info.ID))
+}
+
+// The JSON of a run. Every member is always there; what does not apply is null.
+type (
+	runJSON struct {
+		ID          *string      `json:"id"`
+		Status      string       `json:"status"`
+		RunKind     *string      `json:"run_kind"`
+		Owner       *ownerJSON   `json:"owner"`
+		Attempts    int          `json:"attempts"`
+		Steps       stepsJSON    `json:"steps"`
+		Progress    *mapJSON     `json:"progress"` // of the Map that most steps belong to
+		TookSeconds float64      `json:"took_seconds"`
+		CreatedAt   jsonTime     `json:"created_at"`
+		UpdatedAt   jsonTime     `json:"updated_at"`
+		Error       *string      `json:"error"`
+		Records     int64        `json:"records"`
+		Bytes       int64        `json:"bytes"`
+		TornBytes   int64        `json:"torn_bytes"`
+		Path        string       `json:"path"`
+		Problem     *problemJSON `json:"problem"`
+	}
+	ownerJSON struct {
+		Host  string   `json:"host"`
+		PID   int      `json:"pid"`
+		Since jsonTime `json:"since"`
+	}
+	stepsJSON struct {
+		Done    int `json:"done"`
+		Failed  int `json:"failed"`
+		Running int `json:"running"`  // under way in a live process
+		InDoubt int `json:"in_doubt"` // under way when the process died
+	}
+	mapJSON struct {
+		Map    string `json:"map"`
+		Done   int    `json:"done"`
+		Failed int    `json:"failed"`
+		Total  int    `json:"total"`
+	}
+	problemJSON struct {
+		Code string `json:"code"`
+		place
+	}
+)
+
+func runView(info pawl.RunInfo) runJSON {
+	v := runJSON{
+		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Attempts: info.Attempts,
+		Steps: stepsJSON{Done: info.Done, Failed: info.Failed}, TookSeconds: seconds(info.Took),
+		CreatedAt: jsonTime(info.Created), UpdatedAt: jsonTime(info.Updated), Error: text(info.Error),
+		Records: info.Records, Bytes: info.Size, TornBytes: info.Torn, Path: info.Path,
+	}
+	if info.Owner != nil {
+		v.Owner = &ownerJSON{info.Owner.Host, info.Owner.PID, jsonTime(info.Owner.Since)}
+		v.Steps.Running = info.Running
+	} else {
+		v.Steps.InDoubt = info.Running
+	}
+	if m := mainMap(info); m != nil {
+		v.Progress = &mapJSON{m.Key, m.Done, m.Failed, m.Total}
+	}
+	if info.Err != nil {
+		_, code := classify(info.Err)
+		v.Problem = &problemJSON{code, *placeOf(info.Err)}
+	}
+	return v
+}
+
+// text is s, or null for nothing.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// raw is JSON text, or null.
+func raw(b []byte) json.RawMessage {
+	if b == nil {
+		return json.RawMessage("null")
+	}
+	return b
+}
+
+// readProblem is how a command ends that met a run which cannot be read.
+func (a *app) readProblem(t *target) error {
+	p := &problem{err: t.info.Err, told: true, msg: fmt.Sprintf("%s cannot be read: %s", cell(t.name), placeOf(t.info.Err))}
+	switch statusOf(t.info) {
+	case statusDamaged:
+		if p.hint = checkpointHint(t.info); p.hint == "" {
+			p.hint = "nothing was changed, and its program refuses to start it; the records before the damage: pawl log " + t.arg
+		}
+	case statusNewer:
+		p.hint = "nothing was changed; use the newer pawl"
+	default:
+		p.hint = "nothing was changed"
+		if _, code := classify(t.info.Err); code == "denied" {
+			p.hint += "; see who may read the file"
+		}
+	}
+	return p
+}
+
+// checkpointHint is what the library says to do about a damaged checkpoint file: it
+// knows the older versions beside it. Journals have a reader of their own here.
+func checkpointHint(info pawl.RunInfo) string {
+	if _, isJournal := errors.AsType[*journal.CorruptError](info.Err); isJournal {
+		return ""
+	}
+	if re, ok := errors.AsType[*pawl.RunError](info.Err); ok {
+		return re.Hint
+	}
+	return ""
+}
