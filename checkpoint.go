@@ -152,7 +152,7 @@ func (c *Checkpoint[T]) Save(state T) error {
 	if err != nil {
 		return c.invalid("save", err)
 	}
-	if err := c.b.save(text, value.IsRaw(reflect.TypeFor[T]())); err != nil {
+	if err := c.b.save(text, value.IsRaw(reflect.TypeOf(state))); err != nil {
 		return err
 	}
 	c.text, c.found = text, true

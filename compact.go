@@ -3,7 +3,6 @@ package pawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/pawlgo/pawl/internal/journalfile"
@@ -26,8 +25,8 @@ func (s *Store) Compact(ctx context.Context, id string) (before, after int64, er
 	}
 	l, err := lock.Acquire(s.dir.Lock(id))
 	if err != nil {
-		if held, ok := errors.AsType[*lock.HeldError](err); ok {
-			err = fmt.Errorf("%w: %w", ErrLocked, held)
+		if locked, ok := lockedError("compact", id, info.Path, err); ok {
+			return 0, 0, locked
 		}
 		return 0, 0, &RunError{Op: "compact", RunID: id, Path: info.Path, Err: err, Hint: "nothing was changed"}
 	}
@@ -59,10 +58,12 @@ func (r *Run) Compact() error {
 		return &RunError{Op: "compact", RunID: r.id, Err: r.ended}
 	}
 	fold, err := r.log.Compact(warner(r.store.log))
+	if fold != nil {
+		r.fold = fold // the new file is in use even if its name is not durable
+	}
 	if err != nil {
 		return r.writeError("compact", "", err)
 	}
-	r.fold = fold
 	return nil
 }
 
@@ -87,9 +88,11 @@ func (b *stateBacking) compact() error {
 		return err
 	}
 	fold, err := b.log.Compact(b.warn)
+	if fold != nil {
+		b.fold, b.patched = fold, 0
+	}
 	if err != nil {
 		return b.fail("compact", err)
 	}
-	b.fold, b.patched = fold, 0
 	return nil
 }

@@ -16,6 +16,7 @@ type scope struct {
 	run    *Run
 	prefix string
 	base   context.Context //nolint:containedctx // to tell the run's end from a step's own timeout
+	wrong  string          // why a name given to Scope cannot be one
 }
 
 type scopeKey struct{}
@@ -32,27 +33,41 @@ func (s *scope) with(ctx context.Context, prefix string) context.Context {
 	return context.WithValue(ctx, scopeKey{}, &scope{run: s.run, prefix: prefix, base: s.base})
 }
 
-// join returns the full key of key in this scope.
-func (s *scope) join(key string) (string, error) {
-	full := key
+// escaper keeps a slash in a name from looking like a border between names, as RFC
+// 6901 does in JSON pointers: without it the item "x/fetch" would be the step "fetch"
+// inside the item "x".
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// join returns the full key of a step or an item in this scope.
+func (s *scope) join(name string) (string, error) {
+	full := escaper.Replace(name)
 	if s.prefix != "" {
-		full = s.prefix + "/" + key
+		full = s.prefix + "/" + full
 	}
-	reason := ""
+	reason := s.wrong
 	switch {
-	case key == "":
+	case reason != "":
+	case name == "":
 		reason = "a key must not be empty"
-	case !utf8.ValidString(key):
-		reason = "a key must be valid UTF-8"
-	case strings.IndexByte(key, 0) >= 0:
-		reason = "a key must not contain a NUL byte"
-	case len(full) > maxKey:
-		reason = fmt.Sprintf("a key of %d bytes with its scope; the limit is %d", len(full), maxKey)
+	default:
+		reason = wrongName("a key", full)
 	}
 	if reason != "" {
-		return "", &RunError{Op: "start", RunID: s.run.id, Key: strings.ToValidUTF8(full[:min(len(full), maxKey)], "\ufffd"), Err: fmt.Errorf("%w: %s", ErrInvalid, reason)}
+		return "", &RunError{Op: "start", RunID: s.run.id, Key: strings.ToValidUTF8(full[:min(len(full), maxKey)], "\ufffd"), Err: fmt.Errorf("%w: %s", ErrInvalid, reason), Hint: "fn was not called"}
 	}
 	return full, nil
+}
+
+func wrongName(what, name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return what + " must be valid UTF-8"
+	case strings.IndexByte(name, 0) >= 0:
+		return what + " must not contain a NUL byte"
+	case len(name) > maxKey:
+		return fmt.Sprintf("%s of %d bytes with its scope; the limit is %d", what, len(name), maxKey)
+	}
+	return ""
 }
 
 // Scope returns a context in which every key is prefixed by name and a slash, as
@@ -60,19 +75,36 @@ func (s *scope) join(key string) (string, error) {
 //
 //	tc := pawl.Scope(ctx, fmt.Sprint("turn/", turn))
 //
-// A Step's function and a Map's items have their own key as scope already. Name
-// must come from data or recorded results, like every key. A context without a
-// run is returned as it is; Step then says [ErrNoRun].
+// A slash in name opens a scope inside a scope; a slash in a step's key or in an
+// item's is part of its name and is recorded as "~1". A Step's function and a Map's
+// items have their own key as scope already. Name must come from data or recorded
+// results, like every key; one that cannot be a key makes every step in it
+// [ErrInvalid]. A context without a run is returned as it is; Step then says
+// [ErrNoRun].
 func Scope(ctx context.Context, name string) context.Context {
 	s, err := scopeOf(ctx)
 	if err != nil {
 		return ctx
 	}
-	prefix := name
+	inner := scope{run: s.run, prefix: name, base: s.base, wrong: s.wrong}
 	if s.prefix != "" {
-		prefix = s.prefix + "/" + name
+		inner.prefix = s.prefix + "/" + name
 	}
-	return s.with(ctx, prefix)
+	if inner.wrong == "" {
+		if inner.wrong = wrongName("a scope", inner.prefix); name == "" {
+			inner.wrong = "a scope must have a name"
+		}
+	}
+	return context.WithValue(ctx, scopeKey{}, &inner)
+}
+
+// ended returns why ctx is done: its error, and the cause if that says more.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == nil || cause == err {
+		return err
+	}
+	return joined{err, cause}
 }
 
 // interrupted reports whether err is the run being stopped rather than work that

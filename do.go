@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"strings"
 
 	"github.com/pawlgo/pawl/internal/value"
 )
@@ -22,7 +23,8 @@ import (
 // tries again. If ctx is done, or the error is [ErrWaiting], [ErrCancelled] or
 // [ErrLeaseLost], the run was interrupted and stays in progress. A panic, or
 // runtime.Goexit, is recorded as a failure with its stack, the run is let go, and
-// the panic goes on.
+// the panic goes on. Steps that goroutines of fn still have under way are waited for;
+// no further one begins.
 //
 // Errors of opening are those of [Store.Begin]. A result that cannot be stored is
 // [ErrInvalid]; a recorded one that does not fit R is [ErrMismatch].
@@ -41,6 +43,7 @@ func Do[R any](ctx context.Context, s *Store, id string, fn func(ctx context.Con
 	err = r.drive(ctx, func(ctx context.Context) error {
 		v, err := fn(ctx)
 		if err == nil {
+			r.drain() // what fn left behind may finish, and nothing new begins
 			err = r.Complete(v)
 		}
 		return err
@@ -66,6 +69,7 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 		// Nil means Goexit: a panic with nil is a *runtime.PanicNilError.
 		p := recover()
 		crash := &crashError{value: p, stack: debug.Stack()}
+		r.drain()
 		if err := errors.Join(r.Fail(crash), r.Close()); err != nil {
 			r.store.log.Error("recording a panic failed", "run", r.id, "err", err)
 		}
@@ -75,11 +79,12 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 	}()
 	err := fn(ctx)
 	returned = true
+	r.drain()
 	var endErr error
 	switch {
 	case err == nil:
 	case ctx.Err() != nil || isStop(err):
-		endErr = r.interrupt(context.Cause(ctx))
+		endErr = r.interrupt(ended(ctx))
 	default:
 		endErr = r.Fail(err)
 	}
@@ -102,4 +107,12 @@ func (e *crashError) Error() string {
 		return "the function ended by runtime.Goexit\n\n" + string(e.stack)
 	}
 	return fmt.Sprintf("panic: %v\n\n%s", e.value, e.stack)
+}
+
+// headline is the error without its stack.
+func (e *crashError) headline() string {
+	if e.value == nil {
+		return "the function ended by runtime.Goexit"
+	}
+	return strings.ToValidUTF8(fmt.Sprintf("panic: %.1000v", e.value), "\ufffd")
 }

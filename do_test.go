@@ -169,7 +169,7 @@ func TestCancellationNeverLosesAFinishedStep(t *testing.T) {
 func TestStepTimeoutIsAFailure(t *testing.T) {
 	s := openStore(t)
 	_, err := run(t, s, func(ctx context.Context) (int, error) {
-		tctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+		tctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 		return pawl.Step(tctx, "slow", func(ctx context.Context) (int, error) {
 			<-ctx.Done()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sort"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -43,8 +44,8 @@ func (r *Run) Result(p any) (done bool, err error) {
 // Complete records v as the run's result. When it returns nil the result is
 // durable, no further step is taken, and every later start gets the result
 // without running anything. Completing again with an equal value is nil, with
-// another one [ErrComplete]. A value that cannot be stored is [ErrInvalid], and
-// the run stays open.
+// another one [ErrComplete]. A value that cannot be stored is [ErrInvalid], and so is
+// completing while a step is under way; the run then stays open.
 func (r *Run) Complete(v any) error {
 	text, err := value.Encode(v)
 	if err != nil {
@@ -60,6 +61,9 @@ func (r *Run) Complete(v any) error {
 		return nil
 	case ended != nil:
 		return &RunError{Op: "complete", RunID: r.id, Err: ended}
+	}
+	if keys := r.underWay(); len(keys) > 0 {
+		return &RunError{Op: "complete", RunID: r.id, Key: keys[0], Err: fmt.Errorf("%w: %d steps are under way", ErrInvalid, len(keys)), Hint: "complete a run when its steps have ended"}
 	}
 	b := line.NewBody(journal.KindComplete, "", vfs.Now())
 	if n := r.unasked(); n > 0 {
@@ -84,6 +88,33 @@ func withValue(b *line.Body, text []byte, t reflect.Type) []byte {
 	return b.CleanValue(text).Bytes()
 }
 
+// underWay returns the keys of the steps that have not ended.
+func (r *Run) underWay() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active == 0 {
+		return nil
+	}
+	var keys []string
+	for key, st := range r.asked {
+		if st == stepRunning {
+			keys = append(keys, key)
+		}
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// drain lets no further step begin and waits for those under way.
+func (r *Run) drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closing = true
+	for r.active > 0 {
+		r.idle.Wait()
+	}
+}
+
 // unasked counts recorded results that this attempt did not ask for, leaving out
 // those inside a step that was answered from its record.
 func (r *Run) unasked() int {
@@ -100,7 +131,7 @@ func (r *Run) unasked() int {
 
 func (r *Run) insideAsked(key string) bool {
 	for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
-		if r.asked[key[:i]] == stepDone {
+		if r.asked[key[:i]] == stepAnswered {
 			return true
 		}
 	}
@@ -145,10 +176,12 @@ func (r *Run) end(b *line.Body, durable bool) error {
 	return nil
 }
 
-// Close lets go of the run. If it was neither completed nor failed it stays in
-// progress. Everything recorded is durable when Close returns nil. Closing again
-// does nothing.
+// Close lets go of the run: no further step begins, and when those under way have
+// ended the run may be opened by others. Close waits for them, so it must not be called
+// from inside a step. If the run was neither completed nor failed it stays in progress.
+// Everything recorded is durable when Close returns nil. Closing again does nothing.
 func (r *Run) Close() error {
+	r.drain()
 	var err error
 	r.mu.Lock()
 	ended := r.ended
@@ -173,9 +206,17 @@ func (r *Run) Close() error {
 	return err
 }
 
-// errorText is what is recorded of an error: its message, bounded.
+// errorText is what is recorded of an error: its message, bounded. Of a step that failed
+// because a step inside failed, the message is the inner one's.
 func errorText(err error) string {
-	text := strings.ToValidUTF8(err.Error(), "\ufffd")
+	text := err.Error()
+	if inner, ok := err.(*StepError); ok {
+		text = fmt.Sprintf("step %q: %s", inner.Key, inner.Message)
+		if _, nested := inner.Err.(*StepError); nested {
+			text = inner.Message
+		}
+	}
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}

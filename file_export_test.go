@@ -19,6 +19,16 @@ func WithModel(fsys vfs.FS) FileOption {
 	})
 }
 
+// WithBeforeLock calls fn between the first look at the path and the lock.
+func WithBeforeLock(fn func()) FileOption {
+	return fileOption(func(c *fileConfig) {
+		c.lock = func(path string) (ownerLock, error) {
+			fn()
+			return acquireLock(path)
+		}
+	})
+}
+
 type noLock struct{}
 
 func (noLock) Intact() bool          { return true }

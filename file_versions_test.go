@@ -145,64 +145,55 @@ func TestVersionsOfStrangers(t *testing.T) {
 	}
 }
 
-func TestOptionMistakes(t *testing.T) {
-	same := func(b []byte) ([]byte, error) { return b, nil }
-	for _, tt := range []struct {
-		want string
-		opts []pawl.FileOption
-	}{
-		{"KeepVersions needs a number of at least 1", []pawl.FileOption{pawl.KeepVersions(0)}},
-		{"FallBack needs a function", []pawl.FileOption{pawl.FallBack(nil)}},
-		{"Migrate needs a version of at least 0", []pawl.FileOption{pawl.Migrate(-1, same)}},
-		{"Migrate from version 1 has no function", []pawl.FileOption{pawl.Migrate(1, nil)}},
-		{"two migrations from version 1", []pawl.FileOption{pawl.Migrate(1, same), pawl.Migrate(1, same)}},
-		{"migrations around version 2 and none from it", []pawl.FileOption{pawl.Migrate(1, same), pawl.Migrate(3, same)}},
-		{"UnversionedAs needs", []pawl.FileOption{pawl.UnversionedAs(-2)}},
-		{"UnversionedAs(3) is outside of what the migrations reach, 1 to 2", []pawl.FileOption{pawl.Migrate(1, same), pawl.UnversionedAs(3)}},
+// A version that can be neither linked nor copied, or a close that fails, is no save.
+func TestNoSaveWithoutItsParts(t *testing.T) {
+	for name, broken := range map[string]func(call) bool{
+		"version": func(c call) bool {
+			return c.op == "link" || c.op == "open" && strings.HasSuffix(c.path, ".pawl-copy")
+		},
+		"close": func(c call) bool { return c.op == "close" && strings.HasSuffix(c.path, ".pawl-new") },
+		"mode":  func(c call) bool { return c.op == "fstat" && strings.HasSuffix(c.path, ".pawl-new") },
 	} {
-		path := filepath.Join(t.TempDir(), "sub", "run.json")
-		_, err := pawl.OpenFile[int](path, tt.opts...)
-		ckWant(t, err, pawl.ErrInvalid, tt.want)
-		if names := ckNames(t, filepath.Dir(filepath.Dir(path))); len(names) > 0 {
-			t.Errorf("%s: there is %q", tt.want, names)
+		path := saved(t, 3, pawl.KeepVersions(2))
+		fsys := &faultFS{FS: vfs.OS}
+		ck := ckOpen[cursorState](t, path, pawl.KeepVersions(2), pawl.WithFileSystem(fsys))
+		fsys.fail = func(c call) error {
+			if broken(c) {
+				return syscall.EDQUOT
+			}
+			return nil
+		}
+		ckWant(t, ck.Save(cursorState{Cursor: 4}), syscall.EDQUOT, "what was last saved is intact")
+		if name == "version" {
+			ckWant(t, ck.Clear(), syscall.EDQUOT, "what was last saved is intact")
+		}
+		if got := cursors(t, path); got != "3 2" {
+			t.Errorf("%s: %s", name, got)
+		}
+		fsys.fail = nil
+		ckNil(t, ck.Save(cursorState{Cursor: 4}))
+		if got := cursors(t, path); got != "4 3" {
+			t.Errorf("%s, then: %s", name, got)
 		}
 	}
 }
 
-func TestMigrationErrors(t *testing.T) {
-	same := func(b []byte) ([]byte, error) { return b, nil }
-	at1 := saved(t, 1, pawl.Migrate(0, same))
-	boom := errors.New("boom")
-	_, err := pawl.OpenFile[cursorState](at1, pawl.Migrate(1, func([]byte) ([]byte, error) { return nil, boom }))
-	ckWant(t, err, pawl.ErrMismatch, "migration from schema version 1: boom")
-	if !errors.Is(err, boom) {
-		t.Error("the cause is not wrapped")
+// What happens between the first look and the lock is seen.
+func TestRaceForTheLock(t *testing.T) {
+	path := saved(t, 1)
+	ck := ckOpen[cursorState](t, path, pawl.WithBeforeLock(func() { ckNil(t, os.Remove(path)) }))
+	if ck.Resumed() {
+		t.Error("a removed file was resumed")
 	}
-	_, err = pawl.OpenFile[cursorState](at1, pawl.Migrate(1, func([]byte) ([]byte, error) { return []byte("{"), nil }))
-	ckWant(t, err, pawl.ErrMismatch, "migration from schema version 1: $: cut off")
-	_, err = pawl.OpenFile[cursorState](at1, pawl.Migrate(2, same))
-	ckWant(t, err, pawl.ErrMismatch, "schema version 1 and there is no migration from it")
-
-	// A panic in a migration leaves nobody locked out.
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = pawl.OpenFile[cursorState](at1, pawl.Migrate(1, func([]byte) ([]byte, error) { panic("boom") }))
-	}()
-	// All of them in order, and results are left alone.
-	add := func(s string) func([]byte) ([]byte, error) {
-		return func(b []byte) ([]byte, error) {
-			return []byte(strings.Replace(string(b), `"x"`, `"x","`+s+`"`, 1)), nil
-		}
-	}
-	chain := []pawl.FileOption{pawl.Migrate(2, add("two")), pawl.Migrate(1, add("one"))}
-	ck := ckOpen[cursorState](t, at1, chain...)
-	if got := strings.Join(ck.State().Notes, " "); got != "x two one" {
-		t.Errorf("migrated to %q", got)
-	}
-	ckNil(t, ck.Complete("x"))
 	ckNil(t, ck.Close())
-	var result string
-	if _, err := ckOpen[cursorState](t, at1, append(chain, pawl.Migrate(3, add("three")))...).Result(&result); err != nil || result != "x" {
-		t.Errorf("result %q, %v", result, err)
+	ck = ckOpen[cursorState](t, path, pawl.WithBeforeLock(func() { ckWrite(t, path, `{"state":{"cursor":8},"status":"in_progress"}`) }))
+	if ck.State().Cursor != 8 {
+		t.Errorf("the other's state was not seen: %+v", ck.State())
 	}
+	ckNil(t, ck.Close())
+	_, err := pawl.OpenFile[cursorState](path, pawl.WithBeforeLock(func() {
+		ckNil(t, os.Remove(path))
+		ckNil(t, os.Mkdir(path, 0o700))
+	}))
+	ckWant(t, err, pawl.ErrInvalid, "not a regular file but a directory")
 }

@@ -71,7 +71,7 @@ type StepInfo struct {
 	Ended  time.Time // zero while running
 	Seq    int64     // its newest record
 	Size   int64     // bytes of that record
-	Error  string
+	Error  string    // why its last try failed, its beginning
 }
 
 // Event is one record of a run's history.
@@ -99,7 +99,7 @@ func (s *Store) Runs(ctx context.Context) iter.Seq2[RunInfo, error] {
 		}
 		for _, e := range entries {
 			if ctx.Err() != nil {
-				yield(RunInfo{}, &RunError{Op: "list", Path: s.dir.Path, Err: context.Cause(ctx)})
+				yield(RunInfo{}, &RunError{Op: "list", Path: s.dir.Path, Err: ended(ctx)})
 				return
 			}
 			info, _, err := s.readRun(e.Path, e.Lock)
@@ -132,7 +132,7 @@ func (s *Store) IDs(ctx context.Context, prefix string) iter.Seq2[string, error]
 		}
 		for _, e := range entries {
 			if ctx.Err() != nil {
-				yield("", &RunError{Op: "list", Path: s.dir.Path, Err: context.Cause(ctx)})
+				yield("", &RunError{Op: "list", Path: s.dir.Path, Err: ended(ctx)})
 				return
 			}
 			id := e.ID
@@ -172,11 +172,11 @@ func (s *Store) Inspect(ctx context.Context, id string) (RunInfo, error) {
 
 // Steps describes the steps of a run in the order in which they first started.
 func (s *Store) Steps(ctx context.Context, id string) ([]StepInfo, error) {
-	info, fold, err := s.inspect(ctx, "list the steps of", id)
+	_, fold, err := s.inspect(ctx, "list the steps of", id)
 	if err != nil {
 		return nil, err
 	}
-	return stepInfos(info.Path, fold)
+	return stepInfos(fold), nil
 }
 
 // History yields every record of a run, oldest first. The JSON of an event is valid
@@ -191,7 +191,7 @@ func (s *Store) History(ctx context.Context, id string) iter.Seq2[Event, error] 
 		stop := errors.New("stop")
 		_, err = journal.Each(info.Path, func(r *journal.Record) error {
 			if ctx.Err() != nil {
-				return context.Cause(ctx)
+				return ended(ctx)
 			}
 			if !yield(Event{Seq: r.Seq, Kind: r.Kind, Key: r.Key, At: r.Time(), JSON: r.Text}, nil) {
 				return stop
@@ -209,7 +209,7 @@ func (s *Store) inspect(ctx context.Context, op, id string) (RunInfo, *journal.F
 		return RunInfo{}, nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Err: context.Cause(ctx)}
+		return RunInfo{}, nil, &RunError{Op: op, RunID: id, Err: ended(ctx)}
 	}
 	if err := runid.Check(id); err != nil {
 		return RunInfo{}, nil, invalidID(op, id, err)
@@ -284,12 +284,7 @@ func mapProgress(fold *journal.Fold) []Progress {
 	return out
 }
 
-func stepInfos(path string, fold *journal.Fold) ([]StepInfo, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+func stepInfos(fold *journal.Fold) []StepInfo {
 	keys := make([]string, 0, len(fold.Steps))
 	for key := range fold.Steps {
 		keys = append(keys, key)
@@ -298,15 +293,11 @@ func stepInfos(path string, fold *journal.Fold) ([]StepInfo, error) {
 	infos := make([]StepInfo, 0, len(keys))
 	for _, key := range keys {
 		s := fold.Steps[key]
-		info := StepInfo{Key: key, Status: s.Status.String(), Item: s.Map != "", Tries: int(s.Tries), Took: s.Took, Seq: s.Seq, Size: s.Len}
-		if s.Status != journal.StepRunning {
-			r, err := journal.RecordAt(f, journal.Span{Seq: s.Seq, Offset: s.Offset, Len: s.Len})
-			if err != nil {
-				return nil, journal.WithPath(err, path)
-			}
-			info.Ended, info.Error = r.Time(), r.Str("error")
+		info := StepInfo{Key: key, Status: s.Status.String(), Item: s.Map != "", Tries: int(s.Tries), Took: s.Took, Seq: s.Seq, Size: s.Len, Error: fold.StepError(key)}
+		if s.Status != journal.StepRunning && s.At != 0 {
+			info.Ended = time.UnixMicro(s.At).UTC()
 		}
 		infos = append(infos, info)
 	}
-	return infos, nil
+	return infos
 }

@@ -40,41 +40,70 @@ func (e *InputChangedError) Error() string {
 // Unwrap returns [ErrInputChanged].
 func (e *InputChangedError) Unwrap() error { return ErrInputChanged }
 
-func inputChanged(recorded, given []byte) error {
-	e := &InputChangedError{Recorded: recorded, Given: given}
-	if recorded != nil && given != nil {
-		e.Paths = differingPaths("$", recorded, given, nil)
+// inputChanged compares what was recorded of an input with the present one.
+func inputChanged(text, outline []byte, given value.Fingerprint) error {
+	e := &InputChangedError{Recorded: text, Given: given.Text}
+	switch {
+	case text != nil && given.Text != nil:
+		e.Paths = differingPaths("$", text, given.Text, nil)
+	case outline != nil && given.Outline != nil:
+		if jsontext.Value(outline).Kind() == '{' {
+			e.Paths = differingPaths("$", outline, given.Outline, nil)
+		} else if string(outline) != string(given.Outline) {
+			e.Paths = []string{fmt.Sprintf("$ (an array of %s, recorded with %s)", given.Outline, outline)}
+		}
 	}
 	return e
+}
+
+// withInput records an input: its digest, and its text or its outline.
+func withInput(b *line.Body, in *value.Fingerprint) {
+	b.Str("in", in.Digest)
+	switch {
+	case in.Text != nil:
+		b.Raw("input", in.Text)
+	case in.Outline != nil:
+		b.Raw("outline", in.Outline)
+	}
 }
 
 // inputDiffers decides what a changed input means for a step: an error where a
 // recorded result would be lost from sight, a new epoch where that was asked for
 // or where nothing is recorded yet.
-func (r *Run) inputDiffers(key string, st journal.Step, start *journal.Record, c stepConfig, input *value.Fingerprint) error {
+func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal.Record, c stepConfig, input *value.Fingerprint) error {
 	if !c.rerun && (st.Status == journal.StepDone || r.hasResultsInside(key)) {
-		recorded := start.Member("input")
-		var given []byte
-		if c.hasInput {
-			given = input.Text
+		return &RunError{
+			Op: "start", RunID: r.id, Key: key, Err: inputChanged(start.Member("input"), start.Member("outline"), *input),
+			Hint: "fn was not called and the run stays resumable; with RerunOnChange the step runs anew",
 		}
-		return &RunError{Op: "start", RunID: r.id, Key: key, Err: inputChanged(recorded, given), Hint: "fn was not called and the run stays resumable; with RerunOnChange the step runs anew"}
 	}
-	b := line.NewBody(journal.KindEpoch, key, vfs.Now()).Str("reason", "input changed")
-	if _, err := r.append(b.Bytes(), false); err != nil {
+	if s.base.Err() != nil {
+		return r.stopped(s, key) // before the old result is out of sight
+	}
+	r.mu.Lock()
+	n := r.fold.Epoch(key) + 1
+	r.mu.Unlock()
+	b := line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", n).Str("reason", "input changed")
+	span, err := r.append(b.Bytes(), false)
+	if err != nil {
 		return r.writeError("start", key, err)
 	}
 	r.mu.Lock()
-	r.fold.Forget(key)
+	r.fold.BeginEpoch(key, n, span.Seq)
 	r.mu.Unlock()
 	return nil
+}
+
+// stopped is the error of a step that was not started since the run is to stop.
+func (r *Run) stopped(s *scope, key string) error {
+	return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(s.base), Hint: "fn was not called"}
 }
 
 func (r *Run) hasResultsInside(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for k, s := range r.fold.Steps {
-		if s.Status == journal.StepDone && strings.HasPrefix(k, key+"/") {
+	for k := range r.fold.Inside(key) {
+		if s := r.fold.Steps[k]; s != nil && s.Status == journal.StepDone {
 			return true
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
-	"sort"
 	"sync"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -39,8 +38,9 @@ type Progress struct {
 // When an item fails, no further item is started, those under way finish, and their
 // results are kept. The error joins the failures in the order of items. The next
 // start begins with the items that have not failed yet, so that a bad one does not
-// hold up the rest. A panic of fn is recorded, the others finish, and the panic
-// goes on in the caller. Otherwise everything is as for [Step].
+// hold up the rest. A panic of fn is recorded, the others finish, and Map panics in the
+// caller with an error that has the panic's value and stack in its text and unwraps to
+// the value if that is an error. Otherwise everything is as for [Step].
 func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In) string, fn func(ctx context.Context, item In) (Out, error), opts ...MapOption) ([]Out, error) {
 	c := mapConfig{parallel: defaultParallel}
 	for _, o := range opts {
@@ -54,12 +54,20 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 	if err != nil {
 		return nil, err
 	}
+	var shared *value.Fingerprint
+	if c.hasInput {
+		f, err := value.FingerprintOf(c.input)
+		if err != nil {
+			return nil, &RunError{Op: "start", RunID: s.run.id, Key: full, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "no item was started"}
+		}
+		shared = &f
+	}
 	outs := make([]Out, len(items))
 	m := &mapping{run: s.run, scope: &scope{run: s.run, prefix: full, base: s.base}, key: full, c: c}
 	for i, item := range items {
 		k, err := m.scope.join(keyOf(item))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("item %d of %d: %w", i+1, len(items), err)
 		}
 		it := mapItem{key: k, work: work{
 			mapKey: full,
@@ -69,13 +77,13 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 			},
 			decode: func(text []byte) error { return value.Decode(text, &outs[i], s.run.lenient) },
 		}}
-		if !c.hasInput {
+		if it.work.input = shared; shared == nil {
 			f, err := value.FingerprintOf(item)
 			if err != nil {
 				return nil, &RunError{Op: "start", RunID: s.run.id, Key: k, Err: fmt.Errorf("%w: item: %w", ErrInvalid, err), Hint: "no item was started; WithInput replaces the fingerprint of items"}
 			}
-			f.Text = nil
-			it.work.digest = &f
+			f.Text, f.Outline = nil, nil // an item may be large, and there are many
+			it.work.input = &f
 		}
 		m.items = append(m.items, it)
 	}
@@ -123,14 +131,14 @@ func (m *mapping) do(ctx context.Context) error {
 	if err := m.checkInputs(); err != nil {
 		return err
 	}
-	body := line.NewBody(journal.KindMap, m.key, vfs.Now()).Int("total", int64(len(m.items))).Bytes()
+	done, todo := m.plan()
+	body := line.NewBody(journal.KindMap, m.key, vfs.Now()).Int("total", int64(len(m.items))).Int("done", int64(len(done))).Bytes()
 	if _, err := m.run.append(body, false); err != nil {
 		return m.run.writeError("start", m.key, err)
 	}
 	m.errs = make([]error, len(m.items))
 	m.progress = Progress{RunID: m.run.id, Key: m.key, Total: len(m.items)}
-	todo, err := m.replay(ctx)
-	if err != nil {
+	if err := m.replay(ctx, done); err != nil {
 		return err
 	}
 	m.report(func(*Progress) {})
@@ -138,11 +146,34 @@ func (m *mapping) do(ctx context.Context) error {
 	if m.crash != nil {
 		m.crash.raise()
 	}
-	if err := errors.Join(m.errs...); err != nil {
+	if err := m.failure(); err != nil {
 		return err
 	}
 	ok = true
 	return nil
+}
+
+// failure joins the errors of the items, in their order. Of a run that is to stop,
+// one error says so, not one for each item under way.
+func (m *mapping) failure() error {
+	var errs []error
+	stopped := false
+	for _, err := range m.errs {
+		if err == nil {
+			continue
+		}
+		if _, failed := err.(*StepError); !failed && m.scope.interrupted(err) {
+			if stopped {
+				continue
+			}
+			stopped = true
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
 }
 
 func (m *mapping) checkKeys() error {
@@ -158,55 +189,62 @@ func (m *mapping) checkKeys() error {
 
 // checkInputs finds changed items before anything runs, and all of them at once.
 func (m *mapping) checkInputs() error {
-	if m.c.rerun || m.c.hasInput {
-		return nil // decided item by item
+	if m.c.rerun {
+		return nil
 	}
-	var changed []error
+	var first error
+	changed := 0
 	for _, it := range m.items {
-		m.run.mu.Lock()
-		st, has := journal.Step{}, false
-		if rec := m.run.fold.Steps[it.key]; rec != nil {
-			st, has = *rec, true
+		st, rec, err := m.run.recorded(it.key, it.work.input)
+		if err != nil {
+			return m.run.readError(it.key, err)
 		}
-		m.run.mu.Unlock()
-		if has && st.Status == journal.StepDone && st.InputDiffers(it.work.digest.Digest) {
-			changed = append(changed, fmt.Errorf("item %q", it.key))
+		if st == nil || !st.InputDiffers(it.work.input.Digest) || st.Status != journal.StepDone && !m.run.hasResultsInside(it.key) {
+			continue
+		}
+		if changed++; first == nil {
+			first = fmt.Errorf("item %q: %w", it.key, inputChanged(rec.Member("input"), rec.Member("outline"), *it.work.input))
 		}
 	}
-	if len(changed) == 0 {
+	if changed == 0 {
 		return nil
 	}
 	return &RunError{
 		Op: "start", RunID: m.run.id, Key: m.key,
-		Err:  fmt.Errorf("%w: %d of %d items, first %w", ErrInputChanged, len(changed), len(m.items), changed[0]),
+		Err:  fmt.Errorf("%d of %d items changed, first %w", changed, len(m.items), first),
 		Hint: "no item was started and the run stays resumable; with RerunOnChange they run anew",
 	}
 }
 
-// replay answers the items that have a result and returns the indexes of the
-// others: those never tried or cut short first, those that failed before last.
-func (m *mapping) replay(ctx context.Context) ([]int, error) {
-	var todo []int
-	failed := map[int]bool{}
+// plan tells the items that have a result from the others: those never tried or cut
+// short come first, those that failed before last.
+func (m *mapping) plan() (done, todo []int) {
+	var failed []int
+	m.run.mu.Lock()
+	defer m.run.mu.Unlock()
 	for i, it := range m.items {
-		m.run.mu.Lock()
-		rec := m.run.fold.Steps[it.key]
-		isDone := rec != nil && rec.Status == journal.StepDone
-		changed := isDone && it.work.digest != nil && rec.InputDiffers(it.work.digest.Digest)
-		failed[i] = rec != nil && rec.Status == journal.StepFailed
-		m.run.mu.Unlock()
-		if !isDone || changed || m.c.hasInput {
+		switch rec := m.run.fold.Steps[it.key]; {
+		case rec != nil && rec.Status == journal.StepDone && !rec.InputDiffers(it.work.input.Digest):
+			done = append(done, i)
+		case rec != nil && rec.Status == journal.StepFailed:
+			failed = append(failed, i)
+		default:
 			todo = append(todo, i)
-			continue
 		}
-		if err := m.run.step(ctx, m.scope, it.key, m.c.stepConfig, it.work); err != nil {
-			return nil, err
+	}
+	return done, append(todo, failed...)
+}
+
+// replay answers the items that have a result.
+func (m *mapping) replay(ctx context.Context, done []int) error {
+	for _, i := range done {
+		if err := m.run.step(ctx, m.scope, m.items[i].key, m.c.stepConfig, m.items[i].work); err != nil {
+			return err
 		}
 		m.progress.Done++
 		m.progress.Skipped++
 	}
-	sort.SliceStable(todo, func(a, b int) bool { return !failed[todo[a]] && failed[todo[b]] })
-	return todo, nil
+	return nil
 }
 
 // work does the items of todo, a bounded number at once, and returns when all of
@@ -250,8 +288,8 @@ func (m *mapping) one(ctx context.Context, i int) {
 		}
 	}()
 	err := m.run.step(ctx, m.scope, m.items[i].key, m.c.stepConfig, m.items[i].work)
+	m.settle(i, err) // calls the progress callback, which may panic too
 	returned = true
-	m.settle(i, err)
 }
 
 func (m *mapping) settle(i int, err error) {

@@ -32,22 +32,28 @@ type Run struct {
 	progMu   sync.Mutex
 	lenient  bool // AllowUnknown
 
-	// gate lets steps record while the run is open and waits for them when it ends.
+	// gate lets steps record and look up while the run is open; whoever ends or
+	// compacts the journal holds it alone.
 	gate sync.RWMutex
 
-	mu     sync.Mutex
-	fold   *journal.Fold // what was recorded when the run was opened
-	asked  map[string]stepState
-	result []byte // recorded result, when complete
-	ended  error  // why no further step is taken, nil while open
+	mu      sync.Mutex
+	fold    *journal.Fold // what is recorded
+	asked   map[string]stepState
+	nested  map[string][]string // keys asked in this attempt, by the key around them
+	active  int                 // steps and Maps under way
+	idle    *sync.Cond          // active may have become 0
+	closing bool                // no further step may begin
+	result  []byte              // recorded result, when complete
+	ended   error               // why nothing more is recorded, nil while open
 }
 
 // stepState is how a key stands in this attempt.
 type stepState uint8
 
 const (
-	stepRunning stepState = iota + 1
-	stepDone
+	stepRunning  stepState = iota + 1
+	stepAnswered           // from the record
+	stepDone               // its function ran
 	stepFailed
 )
 
@@ -79,8 +85,8 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 	if err := runid.Check(id); err != nil {
 		return nil, invalidID("open", id, err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, &RunError{Op: "open", RunID: id, Err: context.Cause(ctx)}
+	if ctx.Err() != nil {
+		return nil, &RunError{Op: "open", RunID: id, Err: ended(ctx)}
 	}
 	var input value.Fingerprint
 	if c.hasInput {
@@ -89,7 +95,8 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 			return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: run input: %w", ErrInvalid, err)}
 		}
 	}
-	r := &Run{store: s, id: id, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}}
+	r := &Run{store: s, id: id, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
+	r.idle = sync.NewCond(&r.mu)
 	if err := r.open(c, input); err != nil {
 		if r.log != nil {
 			r.log.Close() //nolint:errcheck // nothing of ours was appended
@@ -113,8 +120,12 @@ func (r *Run) open(c runConfig, input value.Fingerprint) error {
 	if done, err := r.acquire(path, input); done || err != nil {
 		return err
 	}
-	log, fold, rec, err := journalfile.Open(d.FS, path, warner(r.store.log))
+	check := func(h journal.Header) error { return r.checkHeader(path, h, input) }
+	log, fold, rec, err := journalfile.OpenChecked(d.FS, path, check, warner(r.store.log))
 	if errors.Is(err, fs.ErrNotExist) {
+		if c.mustExist {
+			return &RunError{Op: "open", RunID: r.id, Path: path, Err: ErrNotFound, Hint: "nothing was created; check the ID"}
+		}
 		return r.create(path, c.kind, input)
 	}
 	if err != nil {
@@ -123,9 +134,6 @@ func (r *Run) open(c runConfig, input value.Fingerprint) error {
 	r.log, r.fold = log, fold
 	if rec.Torn > 0 {
 		r.store.log.Warn("an interrupted write was cut off", "run", r.id, "bytes", rec.Torn, "offset", rec.Offset, "kept", rec.Aside, "reason", rec.Reason)
-	}
-	if err := r.checkHeader(path, input); err != nil {
-		return err
 	}
 	if fold.Status == journal.Complete {
 		return r.finishedAlready()
@@ -136,62 +144,64 @@ func (r *Run) open(c runConfig, input value.Fingerprint) error {
 // acquire takes the run's lock. If that cannot be had and the run is complete, it
 // returns done: a result needs no owner.
 func (r *Run) acquire(path string, input value.Fingerprint) (done bool, err error) {
-	err = r.store.dir.EnsureRuns()
-	if err == nil {
-		r.lock, err = lock.Acquire(r.store.dir.Lock(r.id))
+	if err := r.store.dir.CheckRuns(); err != nil {
+		return false, r.openError("", err)
 	}
-	if err == nil {
+	if r.lock, err = lock.Acquire(r.store.dir.Lock(r.id)); err == nil {
 		return false, nil
 	}
 	if done, peekErr := r.peek(path, input); done || peekErr != nil && !errors.Is(peekErr, fs.ErrNotExist) {
 		return done, peekErr
 	}
-	if held, ok := errors.AsType[*lock.HeldError](err); ok {
-		return false, &RunError{Op: "open", RunID: r.id, Err: fmt.Errorf("%w: %w", ErrLocked, held), Hint: "wait for it, or end that process; its death frees the run at once"}
+	if locked, ok := lockedError("open", r.id, "", err); ok {
+		return false, locked
 	}
 	return false, &RunError{Op: "lock", RunID: r.id, Err: err, Hint: "nothing was started"}
 }
 
 // peek reads a run that we do not own and takes its result if it is complete.
 func (r *Run) peek(path string, input value.Fingerprint) (bool, error) {
-	fold, _, err := journal.Read(path)
+	// All from one descriptor: a compaction may replace the file meanwhile.
+	f, err := os.Open(path)
+	if err != nil {
+		return false, r.openError(path, err)
+	}
+	defer f.Close()
+	fold, _, err := journal.ReadFile(f)
 	if err != nil {
 		return false, r.openError(path, err)
 	}
 	if fold.Status != journal.Complete {
 		return false, nil
 	}
-	f, err := r.store.dir.FS.OpenFile(path, os.O_RDONLY, 0)
-	if err != nil {
-		return false, r.openError(path, err)
-	}
-	defer f.Close()
 	// The owner may not have flushed the result yet; what we hand out must be
-	// durable. A read-only file system has nothing left to flush.
-	if err := f.Sync(); err != nil && !vfs.IsReadOnly(err) && !vfs.IsUnsupported(err) {
+	// durable. Who may only read has nothing to flush.
+	err = f.Sync()
+	if err != nil && !vfs.IsReadOnly(err) && !vfs.IsUnsupported(err) && !errors.Is(err, fs.ErrPermission) {
 		return false, r.openError(path, err)
 	}
 	rec, err := journal.RecordAt(f, fold.Result)
 	if err != nil {
 		return false, r.openError(path, err)
 	}
-	r.fold = fold
-	if err := r.checkHeader(path, input); err != nil {
+	if err := r.checkHeader(path, fold.Header, input); err != nil {
 		return false, err
 	}
+	r.fold = fold
 	r.complete(rec)
 	return true, nil
 }
 
-func (r *Run) checkHeader(path string, input value.Fingerprint) error {
-	h := r.fold.Header
+// checkHeader refuses the journal of another run, and another input, before anything
+// in it is touched.
+func (r *Run) checkHeader(path string, h journal.Header, input value.Fingerprint) error {
 	switch {
 	case h.RunID != r.id:
 		return r.openError(path, fmt.Errorf("%w: the file holds run %q", ErrCorrupt, h.RunID))
 	case h.Store != r.store.dir.UID:
 		return r.openError(path, fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, h.Store, r.store.dir.UID))
 	case input.Digest != "" && h.InputDigest != "" && input.Digest != h.InputDigest:
-		return &RunError{Op: "open", RunID: r.id, Err: inputChanged(h.Input, input.Text), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
+		return &RunError{Op: "open", RunID: r.id, Err: inputChanged(h.Input, h.Outline, input), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
 	}
 	return nil
 }
@@ -228,10 +238,7 @@ func (r *Run) create(path, kind string, input value.Fingerprint) error {
 		b.Str("run_kind", kind)
 	}
 	if input.Digest != "" {
-		b.Str("in", input.Digest)
-		if input.Text != nil {
-			b.Raw("input", input.Text)
-		}
+		withInput(b, &input)
 	}
 	log, err := journalfile.Create(r.store.dir.FS, path, b.Bytes(), warner(r.store.log))
 	if err != nil {
@@ -262,13 +269,21 @@ func (r *Run) openError(path string, err error) error { return openError(r.id, p
 // openError says what an unreadable journal means.
 func openError(runID, path string, err error) error {
 	e := &RunError{Op: "open", RunID: runID, Path: path, Err: err}
+	if whole, ok := errors.AsType[*RunError](err); ok {
+		return whole
+	}
+	if locked, ok := lockedError("open", runID, path, err); ok {
+		return locked
+	}
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
 		e.Seq, e.Offset = c.Seq, c.Offset
-		e.Path = ""
+		if c.Path != "" {
+			e.Path = "" // the cause names it
+		}
 	}
 	switch {
 	case errors.Is(err, ErrCorrupt):
-		e.Hint = fmt.Sprintf("nothing was changed and nothing runs; look with: pawl verify %s", quoteArg(path))
+		e.Hint = fmt.Sprintf("nothing was changed and nothing runs; look with: pawl repair --dry-run %s", quoteArg(path))
 	case errors.Is(err, ErrNewerFormat):
 		e.Hint = "nothing was changed; use the newer program"
 	}
@@ -289,12 +304,29 @@ func writeError(op, runID, key, path string, err error) error {
 	case errors.Is(err, journalfile.ErrReplaced):
 		e.Err = joined{ErrReplaced, err}
 		e.Hint = "nothing was written; the foreign file was not touched"
-	case errors.Is(err, journalfile.ErrClosed):
-		e.Err = joined{ErrClosed, err}
+	case errors.Is(err, journalfile.ErrClosed), errors.Is(err, ErrClosed), errors.Is(err, ErrComplete):
+		if errors.Is(err, journalfile.ErrClosed) {
+			e.Err = joined{ErrClosed, err}
+		}
+		e.Hint = "the run had ended, so this was not recorded; end a run only when its steps have"
 	default:
 		e.Hint = "everything acknowledged before is safe; this was not recorded. Mend the cause and start again"
 	}
 	return e
+}
+
+// lockedError says who holds a lock.
+func lockedError(op, runID, path string, err error) (*RunError, bool) {
+	held, ok := errors.AsType[*lock.HeldError](err)
+	if !ok {
+		return nil, false
+	}
+	e := &RunError{Op: op, RunID: runID, Path: path, Err: fmt.Errorf("%w: %w", ErrLocked, held), Hint: "wait for it, or end that process; its death frees it at once"}
+	if _, pid := lock.Self(); held.Owner.PID == pid {
+		e.Err = joined{ErrLocked, fmt.Errorf("already open in this process, %w", held)}
+		e.Hint = "close it first"
+	}
+	return e, true
 }
 
 // invalidID shows enough of an ID that cannot be one.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -72,6 +73,7 @@ type stateBacking struct {
 	schema   int    // of text
 	patched  int    // bytes of patches since the last whole state
 	attempt  bool   // this opening was recorded
+	failed   bool   // the last save failed
 	readOnly error  // why nothing can be written here; the journal is complete
 }
 
@@ -104,8 +106,8 @@ func (b *stateBacking) open() error {
 	}
 	l, err := b.cfg.lock(b.path + lockSuffix)
 	if err != nil {
-		if held, ok := errors.AsType[*lock.HeldError](err); ok {
-			return &RunError{Op: "open", Path: b.path, Err: fmt.Errorf("%w: %w", ErrLocked, held), Hint: "wait until it ends, or end it; its death frees the file at once"}
+		if locked, ok := lockedError("open", "", b.path, err); ok {
+			return locked
 		}
 		if fi != nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
 			return b.openReadOnly(err)
@@ -113,7 +115,7 @@ func (b *stateBacking) open() error {
 		return b.fail("open", err)
 	}
 	b.lock = l
-	log, fold, rec, err := journalfile.Open(b.cfg.fs, b.path, b.warn)
+	log, fold, rec, err := journalfile.OpenChecked(b.cfg.fs, b.path, b.checkHeader, b.warn)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -129,7 +131,15 @@ func (b *stateBacking) open() error {
 
 // openReadOnly opens where nothing can be written, which is of use for a result.
 func (b *stateBacking) openReadOnly(cause error) error {
-	fold, _, err := journal.Read(b.path)
+	f, err := os.Open(b.path)
+	if err != nil {
+		return b.fail("open", err)
+	}
+	defer f.Close()
+	fold, _, err := journal.ReadFile(f)
+	if err == nil {
+		err = b.checkHeader(fold.Header)
+	}
 	if err != nil {
 		return b.fail("open", err)
 	}
@@ -137,19 +147,20 @@ func (b *stateBacking) openReadOnly(cause error) error {
 		return &RunError{Op: "open", Path: b.path, Err: cause, Hint: "no state could be saved there, so nothing was started and nothing was changed; make the directory writable"}
 	}
 	b.fold, b.readOnly = fold, cause
-	f, err := b.cfg.fs.OpenFile(b.path, 0, 0)
-	if err != nil {
-		return b.fail("open", err)
-	}
-	defer f.Close()
 	return b.read(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(f, s) })
+}
+
+// checkHeader refuses the journal of a run in a store before anything in it is
+// touched: its owner holds another lock.
+func (b *stateBacking) checkHeader(h journal.Header) error {
+	if h.Store == "" {
+		return nil
+	}
+	return &RunError{Op: "open", Path: b.path, Err: fmt.Errorf("%w: it is the journal of run %q in a store", ErrInvalid, h.RunID), Hint: untouched + "; open the store with pawl.Open"}
 }
 
 // read loads the result or the newest state.
 func (b *stateBacking) read(record func(journal.Span) (*journal.Record, error)) error {
-	if b.fold.Header.Store != "" {
-		return &RunError{Op: "open", Path: b.path, Err: fmt.Errorf("%w: it is the journal of run %q in a store", ErrInvalid, b.fold.Header.RunID), Hint: untouched + "; open the store with pawl.Open"}
-	}
 	if b.fold.Status == journal.Complete {
 		r, err := record(b.fold.Result)
 		if err != nil {
@@ -174,8 +185,8 @@ func (b *stateBacking) load() stored  { return b.found }
 func (b *stateBacking) where() string { return b.path }
 
 func (b *stateBacking) save(text []byte, exact bool) error {
-	if b.text != nil && b.schema == b.cfg.schema() && string(b.text) == string(text) {
-		return nil // every save was durable when it returned
+	if b.text != nil && !b.failed && b.schema == b.cfg.schema() && string(b.text) == string(text) {
+		return nil // every save that succeeded is durable
 	}
 	if err := b.begin("save"); err != nil {
 		return err
@@ -183,8 +194,10 @@ func (b *stateBacking) save(text []byte, exact bool) error {
 	clean := !exact || line.Clean(text) // what the encoder wrote is clean
 	body, patched := b.stateBody(text, clean)
 	if _, err := b.log.Append(body, true); err != nil {
+		b.failed = true // it may be there all the same
 		return b.fail("save", err)
 	}
+	b.failed = false
 	b.text, b.clean, b.schema, b.patched = text, clean, b.cfg.schema(), patched
 	return nil
 }

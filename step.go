@@ -24,8 +24,11 @@ type StepError struct {
 	Err     error  // the function's error
 }
 
-// Error returns `run "id" step "key" failed (try n): message`.
+// Error returns `run "id" step "key" failed (try n): message`, of the innermost step.
 func (e *StepError) Error() string {
+	if inner, ok := e.Err.(*StepError); ok && inner.RunID == e.RunID {
+		return inner.Error() // its key begins with this one's
+	}
 	return fmt.Sprintf("pawl: run %q step %q failed (try %d): %s", e.RunID, e.Key, e.Tries, e.Message)
 }
 
@@ -84,7 +87,7 @@ type work struct {
 	call   func(ctx context.Context) (any, error)
 	decode func(text []byte) error
 	mapKey string             // of the Map that the step is an item of
-	digest *value.Fingerprint // set when the caller has it already
+	input  *value.Fingerprint // set when the caller has it already
 }
 
 // step answers from the record or does the work.
@@ -92,8 +95,8 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 	if err := value.Check(w.typ); err != nil {
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: result type: %w", ErrInvalid, err), Hint: "fn was not called"}
 	}
-	input := w.digest
-	if c.hasInput {
+	input := w.input
+	if c.hasInput && input == nil {
 		f, err := value.FingerprintOf(c.input)
 		if err != nil {
 			return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "fn was not called"}
@@ -103,23 +106,20 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 	if err := r.claim(key); err != nil {
 		return err
 	}
-	done := false
-	defer func() {
-		if !done { // also after a panic: the key may be asked again
-			r.settle(key, stepFailed)
-		}
-	}()
-	answered, err := r.answer(key, c, input, w)
+	end := stepFailed
+	defer func() { r.settle(key, end) }() // also after a panic: the key may be asked again
+	answered, err := r.answer(s, key, c, input, w)
 	if err != nil {
 		return err
 	}
-	if !answered {
-		if err := r.perform(ctx, s, key, c, input, w); err != nil {
-			return err
-		}
+	if answered {
+		end = stepAnswered
+		return nil
 	}
-	done = true
-	r.settle(key, stepDone)
+	if err := r.perform(ctx, s, key, input, w); err != nil {
+		return err
+	}
+	end = stepDone
 	return nil
 }
 
@@ -127,32 +127,59 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 func (r *Run) claim(key string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended != nil {
-		return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.ended, Hint: "fn was not called"}
+	why := r.ended
+	if why == nil && r.closing {
+		why = ErrClosed
+	}
+	if why != nil {
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: why, Hint: "fn was not called"}
 	}
 	switch r.asked[key] {
-	case stepRunning, stepDone:
+	case stepRunning, stepAnswered, stepDone:
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ErrDuplicateKey, Hint: "fn was not called; give equal names a scope of their own: pawl.Scope(ctx, \"turn/3\")"}
 	case stepFailed:
-		// A new try asks for its nested keys anew.
-		for k := range r.asked {
-			if strings.HasPrefix(k, key+"/") {
-				delete(r.asked, k)
-			}
+		r.askAnew(key) // a new try asks for its nested keys again
+	default:
+		if i := strings.LastIndexByte(key, '/'); i > 0 {
+			r.nest(key[:i], key)
 		}
 	}
 	r.asked[key] = stepRunning
+	r.active++
 	return nil
+}
+
+// nest notes under which keys and scopes a key is asked. The caller holds mu.
+func (r *Run) nest(parent, key string) {
+	kids, known := r.nested[parent]
+	r.nested[parent] = append(kids, key)
+	if i := strings.LastIndexByte(parent, '/'); !known && i > 0 {
+		r.nest(parent[:i], parent)
+	}
+}
+
+// askAnew lets the keys inside key be asked again, but for those still running. The
+// caller holds mu.
+func (r *Run) askAnew(key string) {
+	for _, k := range r.nested[key] {
+		if r.asked[k] != stepRunning {
+			delete(r.asked, k)
+		}
+		r.askAnew(k)
+	}
 }
 
 func (r *Run) settle(key string, st stepState) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.asked[key] = st
-	r.mu.Unlock()
+	if r.active--; r.active == 0 {
+		r.idle.Broadcast()
+	}
 }
 
 // answer decodes the recorded result, if there is one that answers the question.
-func (r *Run) answer(key string, c stepConfig, input *value.Fingerprint, w work) (bool, error) {
+func (r *Run) answer(s *scope, key string, c stepConfig, input *value.Fingerprint, w work) (bool, error) {
 	st, rec, err := r.recorded(key, input)
 	if err != nil {
 		return false, r.readError(key, err)
@@ -161,7 +188,7 @@ func (r *Run) answer(key string, c stepConfig, input *value.Fingerprint, w work)
 		return false, nil
 	}
 	if input != nil && st.InputDiffers(input.Digest) {
-		return false, r.inputDiffers(key, *st, rec, c, input)
+		return false, r.inputDiffers(s, key, *st, rec, c, input)
 	}
 	if st.Status != journal.StepDone {
 		return false, nil
@@ -206,53 +233,84 @@ func (r *Run) recorded(key string, input *value.Fingerprint) (*journal.Step, *jo
 func (r *Run) readError(key string, err error) error {
 	e := &RunError{Op: "read", RunID: r.id, Key: key, Path: r.log.Path(), Err: err}
 	if errors.Is(err, ErrCorrupt) {
-		e.Hint = fmt.Sprintf("fn was not called; look with: pawl verify %s", quoteArg(r.log.Path()))
+		e.Hint = fmt.Sprintf("fn was not called; look with: pawl repair --dry-run %s", quoteArg(r.log.Path()))
 	}
 	return e
 }
 
 // perform runs the function and records how it ended.
-func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, input *value.Fingerprint, w work) error {
+func (r *Run) perform(ctx context.Context, s *scope, key string, input *value.Fingerprint, w work) error {
 	if s.base.Err() != nil {
-		return &RunError{Op: "start", RunID: r.id, Key: key, Err: context.Cause(s.base), Hint: "fn was not called"}
+		return r.stopped(s, key)
 	}
-	try := r.nextTry(key)
+	if ctx.Err() != nil {
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(ctx), Hint: "fn was not called"}
+	}
+	try, err := r.recordStart(key, input, w)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	v, err := r.call(ctx, s, key, try, w)
+	took := time.Since(begin)
+	if err != nil {
+		return r.failed(s, key, try, took, err)
+	}
+	text, err := value.Encode(v)
+	if err != nil {
+		err = fmt.Errorf("%w: result: %w", ErrInvalid, err)
+		r.recordFailure(key, try, took, err)
+		return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded; it runs again on the next start"}
+	}
+	b := line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds())
+	// The context is not asked: a finished step is never lost to a cancellation.
+	span, err := r.append(withValue(b, text, reflect.TypeOf(v)), true)
+	if err != nil {
+		return r.writeError("record", key, err)
+	}
+	r.note(key, journal.StepDone, span)
+	if err := w.decode(text); err != nil {
+		return &RunError{Op: "return", RunID: r.id, Key: key, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the result is recorded"}
+	}
+	return nil
+}
+
+// recordStart records that the function is about to be called. The record is with the
+// kernel before it runs, so that a process that dies inside leaves a trace; it is not
+// flushed, since a power cut that loses it loses only the trace.
+func (r *Run) recordStart(key string, input *value.Fingerprint, w work) (try int64, err error) {
+	r.mu.Lock()
+	if st := r.fold.Steps[key]; st != nil {
+		try = st.Tries
+	}
+	r.mu.Unlock()
+	try++
 	b := line.NewBody(journal.KindStart, key, vfs.Now()).Int("try", try)
 	if w.mapKey != "" {
 		b.Str("map", w.mapKey)
 	}
 	if input != nil {
-		b.Str("in", input.Digest)
-		if c.hasInput && input.Text != nil {
-			b.Raw("input", input.Text)
-		}
+		withInput(b, input)
 	}
-	// With the kernel before fn runs, so that a process that dies inside fn leaves
-	// a trace; not flushed, since a power cut that loses it loses only the trace.
-	if _, err := r.append(b.Bytes(), false); err != nil {
-		return r.writeError("start", key, err)
-	}
-	begin := time.Now()
-	v, err := r.call(ctx, s, key, try, w)
+	span, err := r.append(b.Bytes(), false)
 	if err != nil {
-		return r.failed(s, key, try, time.Since(begin), err)
+		return 0, r.writeError("start", key, err)
 	}
-	took := time.Since(begin)
-	text, err := value.Encode(v)
-	if err != nil {
-		err = fmt.Errorf("%w: result: %w", ErrInvalid, err)
-		r.recordFailure(key, try, took, err, "")
-		return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded; it runs again on the next start"}
-	}
-	b = line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds())
-	// The context is not asked: a finished step is never lost to a cancellation.
-	if _, err := r.append(withValue(b, text, w.typ), true); err != nil {
-		return r.writeError("record", key, err)
-	}
-	if err := w.decode(text); err != nil {
-		return &RunError{Op: "return", RunID: r.id, Key: key, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the result is recorded"}
-	}
-	return nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := r.fold.Step(key, span.Seq)
+	st.Status, st.Tries, st.Map, st.Start = journal.StepRunning, try, w.mapKey, span
+	st.Seq, st.Offset, st.Len = span.Seq, span.Offset, span.Len
+	st.SetInput(input.Key())
+	return try, nil
+}
+
+// note keeps in memory what was just recorded of a step, as reading it would.
+func (r *Run) note(key string, status journal.StepStatus, span journal.Span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := r.fold.Step(key, span.Seq)
+	st.Status, st.Seq, st.Offset, st.Len = status, span.Seq, span.Offset, span.Len
 }
 
 // append adds a record unless the run has ended.
@@ -268,19 +326,6 @@ func (r *Run) append(body []byte, durable bool) (journal.Span, error) {
 	return r.log.Append(body, durable)
 }
 
-func (r *Run) nextTry(key string) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	st := r.fold.Steps[key]
-	if st == nil {
-		st = &journal.Step{}
-		r.fold.Steps[key] = st
-	}
-	st.Tries++
-	st.Status = journal.StepRunning
-	return st.Tries
-}
-
 // call calls the function and records a panic or Goexit on its way out.
 func (r *Run) call(ctx context.Context, s *scope, key string, try int64, w work) (v any, err error) {
 	begin := time.Now()
@@ -291,7 +336,7 @@ func (r *Run) call(ctx context.Context, s *scope, key string, try int64, w work)
 		}
 		p := recover()
 		crash := &crashError{value: p, stack: debug.Stack()}
-		r.recordFailure(key, try, time.Since(begin), crash, string(crash.stack))
+		r.recordFailure(key, try, time.Since(begin), crash)
 		if p != nil {
 			panic(p)
 		}
@@ -306,28 +351,26 @@ func (r *Run) failed(s *scope, key string, try int64, took time.Duration, err er
 	if s.interrupted(err) {
 		return err
 	}
-	r.recordFailure(key, try, took, err, "")
+	r.recordFailure(key, try, took, err)
 	return &StepError{RunID: r.id, Key: key, Tries: int(try), Message: errorText(err), Err: err}
 }
 
 // recordFailure does not wait for a flush: a failure that a power cut forgets is
 // tried again, as it would be anyway. A record that cannot be written must not
 // hide the failure itself.
-func (r *Run) recordFailure(key string, try int64, took time.Duration, cause error, stack string) {
-	text := errorText(cause)
-	if crash, ok := errors.AsType[*crashError](cause); ok {
-		text, _, _ = strings.Cut(crash.Error(), "\n")
+func (r *Run) recordFailure(key string, try int64, took time.Duration, cause error) {
+	text, stack := errorText(cause), ""
+	if crash, ok := cause.(*crashError); ok {
+		text, stack = crash.headline(), string(crash.stack)
 	}
 	b := line.NewBody(journal.KindFail, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds()).Str("error", text)
 	if stack != "" {
 		b.Str("stack", stack[:min(len(stack), 4*maxErrorText)])
 	}
-	if _, err := r.append(b.Bytes(), false); err != nil {
+	span, err := r.append(b.Bytes(), false)
+	if err != nil {
 		r.store.log.Warn("a failure was not recorded", "run", r.id, "step", key, "err", err)
+		return
 	}
-	r.mu.Lock()
-	if st := r.fold.Steps[key]; st != nil {
-		st.Status = journal.StepFailed
-	}
-	r.mu.Unlock()
+	r.note(key, journal.StepFailed, span)
 }

@@ -1,11 +1,13 @@
 package pawl_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -36,6 +38,7 @@ func witnessProgram() error {
 		return err
 	}
 	final, err := pawl.Do(context.Background(), store, os.Getenv("W_RUN"), func(ctx context.Context) (map[string]string, error) {
+		fmt.Println("ready") // from here on a kill hits the work, not the start of a process
 		items := make([]string, 30)
 		for i := range items {
 			items[i] = fmt.Sprintf("item-%02d", i)
@@ -99,55 +102,73 @@ func step(ctx context.Context, w *witness.Log, name, key string) (string, error)
 	return v, w.Acked(key, []byte(v))
 }
 
-// killRun starts the witness program again and again, killing it at random moments,
-// until it completes a run. Between two starts it calls tamper. It returns the
-// number of kills and the final result.
-func killRun(t *testing.T, rnd *rand.Rand, dir, run, plant string, tamper func(start int)) (kills int, final map[string][]byte) {
+// killRun starts the witness program again and again, killing it at random moments of
+// its work, until it completes a run. Between two starts it calls tamper. It returns
+// the number of kills, how many of them came after the witness had seen something new,
+// and the final result.
+func killRun(t *testing.T, rnd *rand.Rand, dir, run, plant string, tamper func()) (kills, hits int, final map[string][]byte) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for start := 1; ; start++ {
-		if start > 200 {
-			t.Fatalf("run %s: not complete after %d starts", run, start)
+	log := filepath.Join(dir, "witness-"+run)
+	size := func() int64 {
+		fi, err := os.Stat(log)
+		if err != nil {
+			return 0
 		}
-		var out, stderr bytes.Buffer
-		cmd := exec.Command(exe)
+		return fi.Size()
+	}
+	for start := 1; start <= 200; start++ {
+		before := size()
+		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "PAWL_TEST_CHILD=witness", "W_STORE="+filepath.Join(dir, "store"),
-			"W_LOG="+filepath.Join(dir, "witness-"+run), "W_RUN="+run, "W_PLANT="+plant)
-		cmd.Stdout, cmd.Stderr = &out, &stderr
+			"W_LOG="+log, "W_RUN="+run, "W_PLANT="+plant)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		pipe, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		out := bufio.NewReader(pipe)
+		first, _ := out.ReadString('\n')
 		// Growing, so that a slow machine gets there too.
-		delay := time.Duration(rnd.Int64N(int64(40*time.Millisecond) + int64(start)*int64(2*time.Millisecond)))
+		delay := time.Duration(rnd.Int64N(int64(20*time.Millisecond) + int64(start)*int64(2*time.Millisecond)))
 		timer := time.AfterFunc(delay, func() { cmd.Process.Kill() })
-		err := cmd.Wait()
+		rest, _ := io.ReadAll(out)
+		err = cmd.Wait()
 		timer.Stop()
 		var exit *exec.ExitError
 		switch {
 		case err == nil:
 			var m map[string]string
-			if err := json.Unmarshal(out.Bytes(), &m); err != nil {
-				t.Fatalf("run %s: %v in %q", run, err, out.String())
+			if first != "ready\n" { // complete before: the result only
+				rest = append([]byte(first), rest...)
+			}
+			if err := json.Unmarshal(rest, &m); err != nil {
+				t.Fatalf("run %s: %v in %q", run, err, rest)
 			}
 			final = map[string][]byte{}
 			for k, v := range m {
 				final[k] = []byte(v)
 			}
-			return kills, final
+			return kills, hits, final
 		case errors.As(err, &exit) && exit.ExitCode() == -1:
 			kills++
+			if size() > before {
+				hits++
+			}
 		case bytes.Contains(stderr.Bytes(), []byte("the tool is not there")):
 			// the error path: recorded, and tried again on the next start
 		default:
-			t.Fatalf("run %s start %d: %v\n%s", run, start, err, stderr.String())
+			t.Fatalf("run %s start %d: %v after %q\n%s", run, start, err, first, stderr.String())
 		}
 		if tamper != nil {
-			tamper(start)
+			tamper()
 		}
 	}
+	t.Fatalf("run %s: not complete after 200 starts", run)
+	return 0, 0, nil
 }
 
 // TestWitnessUnderRandomKills kills a real process at 200 random moments and lets
@@ -167,12 +188,13 @@ func TestWitnessUnderRandomKills(t *testing.T) {
 	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	dir := t.TempDir()
-	kills, runs, acks, repeated := 0, 0, 0, 0
+	kills, hits, runs, acks, repeated := 0, 0, 0, 0, 0
 	for kills < want {
 		runs++
 		run := fmt.Sprint("run-", runs)
-		n, final := killRun(t, rnd, dir, run, "", nil)
+		n, hit, final := killRun(t, rnd, dir, run, "", nil)
 		kills += n
+		hits += hit
 		report, err := witness.Check(filepath.Join(dir, "witness-"+run))
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +211,10 @@ func TestWitnessUnderRandomKills(t *testing.T) {
 		acks += report.Acks
 		repeated += len(report.Repeated)
 	}
-	t.Logf("%d kills over %d runs, %d acknowledgements, %d effects in doubt done again", kills, runs, acks, repeated)
+	if hits < kills/4 {
+		t.Errorf("only %d of %d kills came while something happened", hits, kills)
+	}
+	t.Logf("%d kills over %d runs, %d after something new, %d acknowledgements, %d effects in doubt done again", kills, runs, hits, acks, repeated)
 }
 
 // TestWitnessHasTeeth plants bugs that the witness must find.
@@ -197,22 +222,21 @@ func TestWitnessHasTeeth(t *testing.T) {
 	journal := func(dir string) string { return filepath.Join(dir, "store", "runs", "run.jsonl") }
 	plants := map[string]struct {
 		plant  string
-		tamper func(t *testing.T, dir string)
+		tamper func(t *testing.T, path string)
 	}{
 		"steps are not recorded": {plant: "no-journal"},
-		"the journal is lost": {tamper: func(t *testing.T, dir string) {
-			if err := os.Remove(journal(dir)); err != nil && !os.IsNotExist(err) {
+		"the journal is lost": {tamper: func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
 		}},
-		"the last acknowledged records are lost": {tamper: func(t *testing.T, dir string) {
-			text, err := os.ReadFile(journal(dir))
+		"the last acknowledged records are lost": {tamper: func(t *testing.T, path string) {
+			text, err := os.ReadFile(path)
 			if err != nil {
-				return // killed before it was there
+				t.Fatal(err)
 			}
-			lines := bytes.SplitAfter(text, []byte("\n"))
-			keep := max(1, len(lines)-8)
-			if err := os.WriteFile(journal(dir), bytes.Join(lines[:keep], nil), 0o600); err != nil {
+			lines := bytes.SplitAfter(bytes.TrimRight(text, "\n"), []byte("\n"))
+			if err := os.WriteFile(path, bytes.Join(lines[:len(lines)-10], nil), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -222,15 +246,18 @@ func TestWitnessHasTeeth(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(testSeed(t), 1))
 			for range 5 {
 				dir := t.TempDir()
-				var tamper func(int)
+				var tamper func()
 				if p.tamper != nil {
-					tamper = func(start int) {
-						if start == 2 || start == 3 {
-							p.tamper(t, dir)
+					tampered := 0
+					tamper = func() {
+						text, err := os.ReadFile(journal(dir))
+						if err == nil && bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")) > 30 && tampered < 2 {
+							tampered++
+							p.tamper(t, journal(dir))
 						}
 					}
 				}
-				_, final := killRun(t, rnd, dir, "run", p.plant, tamper)
+				_, _, final := killRun(t, rnd, dir, "run", p.plant, tamper)
 				report, err := witness.Check(filepath.Join(dir, "witness-run"))
 				if err != nil {
 					t.Fatal(err)

@@ -27,6 +27,7 @@ type Header struct {
 	Created     time.Time
 	InputDigest string // digest of the run's input, "" if none was given
 	Input       []byte // canonical JSON of the input, nil if none or too large
+	Outline     []byte // of an input too large for that: digests of its members, or its length
 }
 
 // Attempt is one process's opening of a run.
@@ -64,6 +65,7 @@ type Step struct {
 	Offset int64         // of that record's line
 	Len    int64         // of that record's line, without the newline
 	Took   time.Duration // of the try that ended
+	At     int64         // when it ended by the writer's clock, in microseconds since 1970
 	Input  [16]byte      // digest of the input, zero if none
 	Start  Span          // last start record, which has the input
 }
@@ -74,12 +76,21 @@ func (s *Step) InputDiffers(digest string) bool {
 	return s.Input != [16]byte{} && hex.EncodeToString(s.Input[:]) != digest
 }
 
+// SetInput sets the digest of the step's input, from its text; "" is none.
+func (s *Step) SetInput(digest string) {
+	s.Input = [16]byte{}
+	if len(digest) == 2*len(s.Input) {
+		hex.Decode(s.Input[:], []byte(digest)) //nolint:errcheck // a wrong digest just differs
+	}
+}
+
 // MapInfo is what the journal says of one Map.
 type MapInfo struct {
 	Key   string
 	Total int64 // items in the newest attempt that reached it
 	First int64 // seq of its first record
 	seq   int64 // of its newest record
+	done  int64 // items that had a result when that was written
 }
 
 // Span names a record's line in the file. Len is 0 if there is none.
@@ -107,14 +118,25 @@ type Fold struct {
 	Repairs    int64 // times that the file was repaired
 
 	slab       []Step
-	attemptSeq int64 // newest attempt
-	endSeq     int64 // newest end of an attempt, or completion
+	kids       map[string][]string // keys and scopes directly inside another
+	errs       map[string]string   // of failed steps, bounded
+	epochs     map[string]epoch    // newest epoch, by key
+	attemptSeq int64               // newest attempt
+	endSeq     int64               // newest end of an attempt, or completion
 	lastAt     []byte
 }
 
 // NewFold returns an empty Fold.
 func NewFold() *Fold {
-	return &Fold{Status: InProgress, Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}}
+	f := &Fold{Status: InProgress}
+	f.empty()
+	return f
+}
+
+// empty forgets all steps.
+func (f *Fold) empty() {
+	f.Steps, f.Maps = map[string]*Step{}, map[string]*MapInfo{}
+	f.kids, f.errs, f.epochs, f.slab = map[string][]string{}, map[string]string{}, map[string]epoch{}, nil
 }
 
 // Apply adds the next record.
@@ -138,10 +160,11 @@ func (f *Fold) Apply(r *Record) {
 		if m == nil {
 			m = &MapInfo{Key: r.Key, First: r.Seq}
 			f.Maps[r.Key] = m
+			f.link(r.Key)
 		}
-		m.Total, m.seq = r.Int("total"), r.Seq
+		m.Total, m.done, m.seq = r.Int("total"), r.Int("done"), r.Seq
 	case KindEpoch:
-		f.Forget(r.Key)
+		f.BeginEpoch(r.Key, r.Int("n"), r.Seq)
 	case KindState:
 		f.States++
 		if p := r.Member("patch"); p != nil {
@@ -151,10 +174,9 @@ func (f *Fold) Apply(r *Record) {
 			f.Full, f.Patches, f.PatchBytes = span, f.Patches[:0], 0
 		}
 	case KindClear:
-		*f = Fold{
-			Header: f.Header, LastSeq: r.Seq, Records: f.Records, Status: InProgress, Attempts: f.Attempts, Attempt: f.Attempt, attemptSeq: f.attemptSeq,
-			Steps: map[string]*Step{}, Maps: map[string]*MapInfo{}, Unknown: f.Unknown, Repairs: f.Repairs, lastAt: f.lastAt,
-		}
+		f.Status, f.Error, f.Result = InProgress, "", Span{}
+		f.Full, f.Patches, f.PatchBytes, f.endSeq = Span{}, nil, 0, 0
+		f.empty()
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
 	case KindFailed:
@@ -185,62 +207,52 @@ func (f *Fold) header(r *Record) {
 	if in := r.Member("input"); in != nil {
 		f.Header.Input = append([]byte(nil), in...)
 	}
+	if out := r.Member("outline"); out != nil {
+		f.Header.Outline = append([]byte(nil), out...)
+	}
 }
 
 func (f *Fold) step(r *Record) {
-	s := f.Steps[r.Key]
-	if s == nil {
-		if len(f.slab) == 0 {
-			f.slab = make([]Step, 256) // a million steps must not be a million allocations
-		}
-		s = &f.slab[0]
-		f.slab = f.slab[1:]
-		*s = Step{First: r.Seq}
-		f.Steps[r.Key] = s
-	}
-	s.Seq, s.Offset, s.Len = r.Seq, r.Offset, int64(len(r.Text))
+	s := f.Step(r.Key, r.Seq)
+	span := Span{r.Seq, r.Offset, int64(len(r.Text))}
 	switch r.Kind {
 	case KindStart:
-		s.Status, s.Final, s.Start = StepRunning, false, Span{r.Seq, r.Offset, int64(len(r.Text))}
+		if s.Status == StepDone {
+			return // a result stays one, but for a new epoch
+		}
+		s.Status, s.Final, s.Start, s.Input, s.Map = StepRunning, false, span, [16]byte{}, ""
 	case KindStep:
 		s.Status = StepDone
+		delete(f.errs, r.Key)
 	case KindFail:
+		if s.Status == StepDone {
+			return
+		}
 		s.Status = StepFailed
 	}
+	s.Seq, s.Offset, s.Len = span.Seq, span.Offset, span.Len
 	r.members(func(name, v []byte) bool {
 		switch string(name) {
+		case "at":
+			s.At = microseconds(v)
 		case "try":
 			s.Tries = atoi(v)
 		case "us":
 			s.Took = time.Duration(atoi(v)) * time.Microsecond
 		case "in":
-			if len(v) == 34 {
-				hex.Decode(s.Input[:], v[1:33]) //nolint:errcheck // a wrong digest just differs
-			}
+			s.SetInput(unquote(v))
 		case "map":
 			s.Map = f.mapName(v)
 		case "final":
 			s.Final = true
-		case "value", "vs", "error", "stack":
+		case "error":
+			f.errs[r.Key] = bounded(unquote(v))
+			return false
+		case "value", "vs":
 			return false
 		}
 		return true
 	})
-}
-
-// Forget drops what is recorded under key: the key itself and everything nested
-// in it. The records stay in the history.
-func (f *Fold) Forget(key string) {
-	for k := range f.Steps {
-		if k == key || strings.HasPrefix(k, key+"/") {
-			delete(f.Steps, k)
-		}
-	}
-	for k := range f.Maps {
-		if k == key || strings.HasPrefix(k, key+"/") {
-			delete(f.Maps, k)
-		}
-	}
 }
 
 // Counts is how many steps stand how.
@@ -294,11 +306,17 @@ func (f *Fold) mapName(raw []byte) string {
 // ItemCounts is how many items of a Map stand how.
 type ItemCounts struct{ Done, Failed, Running int }
 
-// Items counts the items of every Map, by its key.
+// Items counts the items of every Map, by its key: those that had a result when the
+// Map was begun last, and those that ended since. Items that an earlier attempt had
+// and the last one has not are not counted.
 func (f *Fold) Items() map[string]ItemCounts {
 	counts := make(map[string]ItemCounts, len(f.Maps))
+	for key, m := range f.Maps {
+		counts[key] = ItemCounts{Done: int(m.done)}
+	}
 	for _, s := range f.Steps {
-		if s.Map == "" {
+		m := f.Maps[s.Map]
+		if m == nil || s.Seq < m.seq {
 			continue
 		}
 		c := counts[s.Map]

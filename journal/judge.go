@@ -139,6 +139,7 @@ func (s *Scanner) recordAt(off int64) (*Record, error) {
 func (s *Scanner) looksTorn(x int64) (string, error) {
 	buf := make([]byte, sector)
 	y := int64(-1)
+	nul := false // one was seen in the line
 	for off := x; off < s.size; {
 		piece := buf[:min(sector-off%sector, s.size-off)]
 		n, err := s.src.ReadAt(piece, off)
@@ -162,13 +163,14 @@ func (s *Scanner) looksTorn(x int64) (string, error) {
 			case c == '\n' && y >= 0 && at%sector == 0 && allAre(piece, '\n'):
 				return fmt.Sprintf("the sector at byte %d was never written", at), nil
 			}
-			if (c == '\n' || c == 0) && y >= 0 {
+			if y >= 0 && (c == '\n' || c == 0 && !nul) {
 				if broken, err := s.breaksOff(y, at, piece[i:]); err != nil || broken {
 					return fmt.Sprintf("the write broke off at byte %d", at), err
 				}
 				if c == '\n' {
 					return "", nil // the line has an end, and no piece of it is missing
 				}
+				nul = true
 			}
 		}
 		off += int64(len(piece))

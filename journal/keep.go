@@ -15,7 +15,8 @@ import (
 //
 // Kept are, in their order: the newest attempt; of each step that is not history its
 // newest start and its newest end; of each Map its newest record; the newest state,
-// whole; the last end of an attempt; and every record of an unknown kind. A kept
+// whole, if the run is not complete; the newest epoch of each key; the last end of an
+// attempt; the notes of repairs; and every record of an unknown kind. A kept
 // record says in "was" which number it had.
 func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error) error {
 	keep := f.keep()
@@ -27,7 +28,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 		switch {
 		case r.Kind == KindRun:
 			body = append(body[:0], r.NextIncarnation()...)
-		case r.Seq == state.Seq:
+		case r.Seq == state.Seq && state.Len > 0:
 			text, schema, err := f.State(func(s Span) (*Record, error) { return RecordAt(src, s) })
 			if err != nil {
 				return err
@@ -52,6 +53,9 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 // keep returns the numbers of the records of known kinds that still mean something.
 func (f *Fold) keep() map[int64]bool {
 	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true}
+	for _, e := range f.epochs {
+		keep[e.seq] = true
+	}
 	for _, s := range f.Steps {
 		keep[s.Start.Seq] = true
 		keep[s.Seq] = true
@@ -63,6 +67,9 @@ func (f *Fold) keep() map[int64]bool {
 }
 
 func (f *Fold) newestState() Span {
+	if f.Status == Complete {
+		return Span{}
+	}
 	if n := len(f.Patches); n > 0 {
 		return f.Patches[n-1]
 	}
@@ -91,7 +98,7 @@ func (r *Record) override(name string, n int64) []byte {
 
 func known(kind string) bool {
 	switch kind {
-	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindRepair:
+	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindState, KindClear, KindComplete, KindFailed, KindInterrupted:
 		return true
 	}
 	return false

@@ -13,8 +13,19 @@ import (
 //
 // Errors match [ErrCorrupt] or [ErrNewerFormat], or are those of reading the file.
 func Read(path string) (*Fold, Tail, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return NewFold(), Tail{}, err
+	}
+	defer f.Close()
+	return ReadFile(f)
+}
+
+// ReadFile is Read of an open file: what is read from it afterwards belongs to the fold
+// even if the file is replaced meanwhile.
+func ReadFile(f *os.File) (*Fold, Tail, error) {
 	fold := NewFold()
-	tail, err := Each(path, func(r *Record) error {
+	tail, err := eachOf(f, func(r *Record) error {
 		fold.Apply(r)
 		return nil
 	})
@@ -29,6 +40,11 @@ func Each(path string, fn func(*Record) error) (Tail, error) {
 		return Tail{}, err
 	}
 	defer f.Close()
+	return eachOf(f, fn)
+}
+
+func eachOf(f *os.File, fn func(*Record) error) (Tail, error) {
+	path := f.Name()
 	info, err := f.Stat()
 	if err != nil {
 		return Tail{}, err

@@ -85,38 +85,53 @@ func misplaced(last, r, after *Record) string {
 type finder struct {
 	src  io.ReaderAt
 	size int64
+
+	buf []byte // window of the file
+	off int64  // where it begins
 }
 
+// next returns the first whole record from a position on, nil if there is none.
 func (f *finder) next(from int64) (*Record, error) {
 	s := &Scanner{src: f.src, size: f.size}
-	buf := make([]byte, window)
-	for off := from; off < f.size; {
-		n, err := f.src.ReadAt(buf[:min(int64(len(buf)), f.size-off)], off)
+	for pos := from; pos < f.size; {
+		b, err := f.at(pos)
+		if err != nil || len(b) == 0 {
+			return nil, err
+		}
+		i := bytes.Index(b, []byte(line.Prefix))
+		if i < 0 {
+			if pos+int64(len(b)) >= f.size {
+				return nil, nil
+			}
+			pos += int64(max(1, len(b)-len(line.Prefix)+1))
+			continue
+		}
+		pos += int64(i)
+		r, err := s.recordAt(pos)
+		if err != nil || r != nil {
+			return r, err
+		}
+		pos++
+	}
+	return nil, nil
+}
+
+// at returns bytes of the file from pos on, at least as many as a search needs unless
+// the file ends.
+func (f *finder) at(pos int64) ([]byte, error) {
+	have := f.off + int64(len(f.buf)) - pos
+	if pos < f.off || have < int64(len(line.Prefix)) && f.off+int64(len(f.buf)) < f.size {
+		if f.buf == nil {
+			f.buf = make([]byte, window)
+		}
+		f.buf = f.buf[:min(int64(window), f.size-pos)]
+		n, err := f.src.ReadAt(f.buf, pos)
 		if err != nil && err != io.EOF {
 			return nil, err
 		}
-		if n == 0 {
-			return nil, nil
-		}
-		skip := 0
-		for {
-			i := bytes.Index(buf[skip:n], []byte(line.Prefix))
-			if i < 0 {
-				break
-			}
-			skip += i
-			r, err := s.recordAt(off + int64(skip))
-			if err != nil || r != nil {
-				return r, err
-			}
-			skip++
-		}
-		if off+int64(n) >= f.size {
-			return nil, nil
-		}
-		off += int64(n - len(line.Prefix) + 1)
+		f.buf, f.off = f.buf[:n], pos
 	}
-	return nil, nil
+	return f.buf[min(pos-f.off, int64(len(f.buf))):], nil
 }
 
 func (f *finder) onlyNewlines(from, to int64) bool {

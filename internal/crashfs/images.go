@@ -2,6 +2,7 @@ package crashfs
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -41,9 +42,13 @@ func (v Variant) String() string {
 }
 
 // Images yields the file systems that a power cut at this moment may leave, as new
-// file systems without hooks, until yield returns false. Some may be equal, see
-// [FS.Hash]. The file system must not change meanwhile.
-func (f *FS) Images(l Limits, yield func(*FS, Variant) bool) {
+// file systems without hooks. Some may be equal, see [FS.Hash]. The file system
+// must not change meanwhile.
+func (f *FS) Images(l Limits) iter.Seq2[*FS, Variant] {
+	return func(yield func(*FS, Variant) bool) { f.images(l, yield) }
+}
+
+func (f *FS) images(l Limits, yield func(*FS, Variant) bool) {
 	var dirs []*directory
 	collect(f.root, map[*inode]bool{}, &dirs)
 	var pending []int // of each pending change, the index of its directory
@@ -203,8 +208,11 @@ func (m *mounter) dirtyFiles(n *inode, path string) []named {
 }
 
 // Clone returns what the death of the process leaves: the kernel keeps all that it
-// was told, pending changes included. Open files are not part of it.
+// was told, pending changes included. Open files are not part of it. It may be called
+// at any time.
 func (f *FS) Clone() *FS {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	made := map[*inode]*inode{}
 	return &FS{root: f.root.cloneTree(made)}
 }

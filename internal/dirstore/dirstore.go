@@ -8,8 +8,6 @@
 package dirstore
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/pawlgo/pawl/internal/journalfile"
 	"github.com/pawlgo/pawl/internal/runid"
@@ -53,17 +52,22 @@ type Dir struct {
 
 // Open opens the store at path. If there is nothing, or an empty directory, it
 // makes a store when create is set and returns fs.ErrNotExist otherwise. When it
-// returns nil the store's marker and name are durable.
+// returns nil, and create is set, the store's marker and name are durable.
 func Open(fsys vfs.FS, path string, create bool, warn func(string)) (*Dir, error) {
-	d := &Dir{FS: fsys, Path: path, warn: warn}
+	var once sync.Once // one file system, one warning
+	d := &Dir{FS: fsys, Path: path, warn: func(text string) { once.Do(func() { warn(text) }) }}
 	err := d.readMarker()
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = d.checkEmpty(); err == nil && !create {
-			err = &os.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
-		}
-		if err == nil {
-			err = d.create()
-		}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = d.absent(create)
+	case err == nil && create:
+		// Who made it may have died, or be at work, between giving the marker its
+		// name and making that durable.
+		d.sweep()
+		err = journalfile.SyncDir(fsys, path, d.warn)
+	}
+	if err == nil {
+		err = d.CheckRuns()
 	}
 	if err != nil {
 		return nil, err
@@ -88,69 +92,20 @@ func (d *Dir) readMarker() error {
 	return nil
 }
 
-// checkEmpty refuses to make a store among other files: a mistyped path, or a
-// store whose marker was lost.
-func (d *Dir) checkEmpty() error {
-	names, err := d.FS.ReadDir(d.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// CheckRuns says whether the directory of the runs is there. It was made before the
+// marker, so if it is not, it was moved or its disk is not mounted: an absent journal
+// would then look like a run that never was.
+func (d *Dir) CheckRuns() error {
+	name := filepath.Join(d.Path, runsName)
+	info, err := d.FS.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &journal.CorruptError{Path: name, Reason: "the directory is missing beside the store's " + markerName + ": moved away, or not mounted?"}
+	case err == nil && !info.IsDir():
+		return &journal.CorruptError{Path: name, Reason: "it is not a directory"}
 	}
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		switch {
-		case name == runsName:
-			return &journal.CorruptError{Path: filepath.Join(d.Path, markerName), Reason: "the marker is missing beside " + runsName + "/"}
-		case strings.HasPrefix(name, markerName), name == "lost+found":
-			// what a crash while making a store left, or a fresh file system
-		default:
-			return fmt.Errorf("%s: %w: it has no %s and holds other files (%q); name an empty or new directory", d.Path, ErrNotAStore, markerName, name)
-		}
-	}
-	return nil
+	return err
 }
-
-func (d *Dir) create() error {
-	if err := mkdirAll(d.FS, d.Path, d.warn); err != nil {
-		return err
-	}
-	text, err := json.Marshal(marker{Format, NewUID()})
-	if err != nil {
-		return err
-	}
-	temp := filepath.Join(d.Path, markerName+"."+NewUID()[:12])
-	f, err := d.FS.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(append(text, '\n'), 0)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		// Link, not rename: of several processes that make the store at once,
-		// one must win and the others take its UID.
-		name := filepath.Join(d.Path, markerName)
-		err = d.FS.Link(temp, name)
-		switch {
-		case errors.Is(err, fs.ErrExist):
-			err = nil
-		case err != nil: // no hard links here
-			err = d.FS.Rename(temp, name)
-		}
-	}
-	if rmErr := d.FS.Remove(temp); err == nil && rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
-		err = rmErr
-	}
-	if err != nil {
-		return err
-	}
-	if err := journalfile.SyncDir(d.FS, d.Path, d.warn); err != nil {
-		return err
-	}
-	return d.readMarker()
-}
-
-// EnsureRuns makes the directory of the runs if it is absent, durably.
-func (d *Dir) EnsureRuns() error { return mkdirAll(d.FS, filepath.Join(d.Path, runsName), d.warn) }
 
 // Journal and Lock return the paths of a run's files.
 func (d *Dir) Journal(id string) string { return d.file(id, journalExt) }
@@ -191,38 +146,6 @@ func (d *Dir) Entries() ([]Entry, error) {
 		entries = append(entries, Entry{ID: id, Path: path + journalExt, Lock: path + lockExt})
 	}
 	return entries, nil
-}
-
-// NewUID returns 128 random bits in hexadecimal.
-func NewUID() string {
-	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
-}
-
-// mkdirAll makes path and its missing parents, readable by the user only, and
-// makes each new name durable.
-func mkdirAll(fsys vfs.FS, path string, warn func(string)) error {
-	info, err := fsys.Stat(path)
-	if err == nil {
-		if !info.IsDir() {
-			return &os.PathError{Op: "mkdir", Path: path, Err: errors.New("not a directory")}
-		}
-		return nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(path)
-	if parent != path {
-		if err := mkdirAll(fsys, parent, warn); err != nil {
-			return err
-		}
-	}
-	if err := fsys.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return journalfile.SyncDir(fsys, parent, warn)
 }
 
 func readFile(fsys vfs.FS, name string) ([]byte, error) {

@@ -1,23 +1,27 @@
 package journalfile_test
 
 import (
-	"testing"
+	"fmt"
+	"math/rand/v2"
 
 	"github.com/pawlgo/pawl/internal/crashfs"
 	"github.com/pawlgo/pawl/internal/journalfile"
 	"github.com/pawlgo/pawl/journal"
 )
 
-// story is a run of a journal, crashed at every operation.
+// story is the life of a journal, crashed at every operation.
 type story struct {
 	x    *explorer
 	m    *model
 	base *crashfs.FS
 	j    *journalfile.File
+	r    *rand.Rand
+	wait int // one in so many records is not waited for, or all but one
+	torn int // recoveries that cut something off
 }
 
-func newStory(x *explorer) *story {
-	s := &story{x: x, m: x.m, base: crashfs.New()}
+func newStory(x *explorer, seed uint64) *story {
+	s := &story{x: x, m: x.m, base: crashfs.New(), r: rand.New(rand.NewPCG(seed, 1)), wait: 3 - int(seed%4)*2}
 	if err := s.base.Mkdir(dir, 0o700); err != nil {
 		panic(err)
 	}
@@ -35,22 +39,10 @@ func (s *story) create() error {
 }
 
 func (s *story) append(size int, durable bool) error {
-	return s.m.append(s.j, body(journal.KindStep, s.m.alive+1, size), durable)
+	return s.m.append(s.base, s.j, body(journal.KindStep, s.m.alive+1, size), durable)
 }
 
-// on goes on with another file system, as after a restart.
-func (s *story) on(base *crashfs.FS, floor int) error {
-	s.base = base
-	s.x.watch(base)
-	j, n, err := s.m.open(base, floor)
-	if err != nil {
-		return err
-	}
-	s.j = j
-	s.m.settle(base, n)
-	return nil
-}
-
+// reopen is an orderly end and a new start.
 func (s *story) reopen() error {
 	if err := s.j.Close(); err != nil {
 		return err
@@ -59,34 +51,91 @@ func (s *story) reopen() error {
 	return s.on(s.base, s.m.acked)
 }
 
-func TestTryout(t *testing.T) {
-	x := newExplorer(&model{})
-	x.limits = crashfs.Limits{Sectors: 16, Random: 4}
-	x.second = crashfs.Limits{Sectors: 4, Random: 2}
-	x.every = 16
-	s := newStory(x)
-	if err := s.create(); err != nil {
-		t.Fatal(err)
+// die is kill -9 and a new start.
+func (s *story) die() error {
+	if err := s.on(s.base.Clone(), s.m.alive); err != nil {
+		return fmt.Errorf("after a kill: %w", err)
 	}
-	for i := range 40 {
-		size := 20 + i*13%300
-		if i%7 == 3 {
-			size = 600 + i*20
-		}
-		if err := s.append(size, i%3 != 1); err != nil {
-			t.Fatal(err)
-		}
-		if i == 20 {
-			if err := s.reopen(); err != nil {
-				t.Fatal(err)
+	return nil
+}
+
+// loseAppend begins an append that the power interrupts, and goes on with one of
+// the images that this leaves: if possible with a torn one.
+func (s *story) loseAppend(size int) error {
+	next := body(journal.KindStep, s.m.alive+1, size)
+	s.m.bodies = append(s.m.bodies[:s.m.alive], next)
+	var left []*crashfs.FS
+	s.base.Before = nil
+	s.base.After = func(op crashfs.Op) {
+		if op.Kind == crashfs.Write {
+			for img, v := range s.base.Images(crashfs.Limits{Sectors: 8, Random: 4, Seed: s.r.Uint64()}) {
+				if !v.Garbage && !(v.Inside && v.Off == crashfs.Sector-1) {
+					left = append(left, img)
+				}
 			}
 		}
-		if x.full() {
-			break
+	}
+	if _, err := s.j.Append(next, true); err != nil {
+		return err
+	}
+	s.m.alive = s.m.acked
+	return s.on(left[s.r.IntN(len(left))], s.m.acked)
+}
+
+// on goes on with a file system, as after a restart: at least floor records are
+// there.
+func (s *story) on(base *crashfs.FS, floor int) error {
+	s.base = base
+	s.x.watch(base)
+	before := len(base.Files())
+	j, n, err := s.m.open(base, floor)
+	if err != nil {
+		return err
+	}
+	if len(base.Files()) > before {
+		s.torn++
+	}
+	s.j = j
+	s.m.settle(base, n)
+	return nil
+}
+
+// size draws the size of a record: most are small, some are larger than a sector or
+// a page.
+func (s *story) size() int {
+	switch n := s.r.IntN(40); {
+	case n == 0:
+		return 4100 + s.r.IntN(3000)
+	case n < 7:
+		return 500 + s.r.IntN(1500)
+	default:
+		return s.r.IntN(260)
+	}
+}
+
+// waits draws whether a record is waited for. By the seed most are, or few.
+func (s *story) waits() bool {
+	if s.wait > 0 {
+		return s.r.IntN(s.wait) > 0
+	}
+	return s.r.IntN(-s.wait+1) == 0
+}
+
+// live appends n records with restarts of all kinds in between.
+func (s *story) live(n int) error {
+	err := s.create()
+	for i := 0; i < n && err == nil && !s.x.full(); i++ {
+		switch s.r.IntN(24) {
+		case 0:
+			err = s.reopen()
+		case 1:
+			err = s.die()
+		case 2:
+			err = s.loseAppend(s.size())
+		}
+		if err == nil {
+			err = s.append(s.size(), s.waits())
 		}
 	}
-	for _, f := range x.failures {
-		t.Error(f)
-	}
-	t.Log("\n" + x.report())
+	return err
 }

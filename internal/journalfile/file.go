@@ -83,7 +83,6 @@ func (j *File) write(body []byte) (journal.Span, error) {
 		return journal.Span{}, j.err
 	}
 	if err := j.checkIdentity(); err != nil {
-		j.err = err
 		return journal.Span{}, err
 	}
 	var crc uint32
@@ -146,8 +145,17 @@ const sector = 512
 
 // checkIdentity looks whether the file is still ours, at its path, and of the
 // size we left: somebody may have deleted it, restored a backup over it, or
-// truncated it, and appending would then acknowledge what nobody can find again.
+// truncated it, and appending would then acknowledge what nobody can find again. Then
+// the journal takes no further record. The caller holds mu.
 func (j *File) checkIdentity() error {
+	err := j.identity()
+	if errors.Is(err, ErrReplaced) {
+		j.err = err
+	}
+	return err
+}
+
+func (j *File) identity() error {
 	mine, err := j.f.Stat()
 	if err != nil {
 		return err
@@ -202,8 +210,8 @@ func (j *File) flush(seq int64) error {
 		j.mu.Lock()
 		upTo, err := j.seq, j.err
 		j.mu.Unlock()
-		if err != nil && !errors.Is(err, ErrReplaced) {
-			return err
+		if err != nil {
+			return err // where it was replaced, too: nobody will find what is flushed
 		}
 		j.syncing = true
 		j.syncMu.Unlock()
@@ -297,6 +305,10 @@ func Create(fsys vfs.FS, path string, body []byte, warn func(string)) (*File, er
 		return nil, err
 	}
 	j := newFile(fsys, path, f)
+	if err := lockFile(f); err != nil {
+		f.Close() //nolint:errcheck // nothing was written
+		return nil, err
+	}
 	j.buf, j.crc = line.Append(nil, 0, 1, 0, body)
 	if err := j.install(temp, warn); err != nil {
 		f.Close()

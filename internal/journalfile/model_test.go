@@ -24,12 +24,26 @@ const (
 // promised.
 type model struct {
 	wrap   func(vfs.FS) vfs.FS // a planted bug, or nil
-	bodies [][]byte            // by seq, from 1: the newest body handed over for it
+	first  int                 // seq of the first record, 0 for 1
+	bodies [][]byte            // by record: the newest body handed over for it
 	lines  [][]byte            // the line of each record that was written
 	alive  int                 // records that survive the death of the process
 	acked  int                 // records that survive a power cut
+	lying  bool                // the page cache may show what the device does not have
+	aside  aside               // what the recovery that ended last kept
 	buf    []byte
-	before []byte // the journal before it was opened
+	before []byte // a buffer for the journal before it was opened
+}
+
+// aside is a file with torn bytes.
+type aside struct {
+	name string
+	text string
+}
+
+// lost reports whether a file system does not have it.
+func (a aside) lost(base *crashfs.FS) bool {
+	return a.name != "" && string(base.AppendBytes(nil, a.name)) != a.text
 }
 
 // body makes the body of record n with a payload of about size bytes.
@@ -61,7 +75,12 @@ var errRefused = errors.New("refused")
 // and nothing that was not asked for. It returns how many there are. A journal
 // that is not there has none.
 func (m *model) open(base *crashfs.FS, floor int) (*journalfile.File, int, error) {
-	m.before = base.AppendBytes(m.before[:0], path)
+	before := base.AppendBytes(m.before[:0], path)
+	if m.lying {
+		before = onDevice(base)
+	}
+	m.before = nil // hooks call open too
+	defer func() { m.before = before }()
 	j, fold, rec, err := journalfile.Open(m.fs(base), path, func(string) {})
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -75,24 +94,40 @@ func (m *model) open(base *crashfs.FS, floor int) (*journalfile.File, int, error
 		return nil, 0, err
 	}
 	n, err := m.compare(base, floor)
-	if err == nil && int(fold.LastSeq) != n {
+	if err == nil && int(fold.LastSeq) != n+max(m.first-1, 0) {
 		err = fmt.Errorf("invariant 2: the fold ends at %d and the file holds %d records", fold.LastSeq, n)
 	}
 	if err == nil && rec.Torn > 0 {
-		err = m.keptAside(base, rec)
+		err = m.keptAside(base, before, rec)
 	}
+	m.aside = aside{}
 	if err != nil {
 		return nil, n, err
+	}
+	if rec.Torn > 0 {
+		m.aside = aside{rec.Aside, string(base.AppendBytes(nil, rec.Aside))}
 	}
 	return j, n, nil
 }
 
-// keptAside checks that the bytes that recovery cut off are kept.
-func (m *model) keptAside(base *crashfs.FS, rec journalfile.Recovery) error {
-	if rec.Offset+rec.Torn != int64(len(m.before)) || rec.Reason == "" {
-		return fmt.Errorf("invariant 10: cut at %d of %d bytes and reported %+v", rec.Offset, len(m.before), rec)
+// onDevice returns the journal as a reader sees it who believes only the device.
+func onDevice(base *crashfs.FS) []byte {
+	base = base.Clone()
+	f, err := base.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil
 	}
-	cut := bytes.TrimRight(m.before[rec.Offset:], "\x00\n")
+	f.Sync()       //nolint:errcheck // no fault is set on a clone
+	f.DropCache(0) //nolint:errcheck // as above
+	return base.AppendBytes(nil, path)
+}
+
+// keptAside checks that the bytes that recovery cut off are kept.
+func (m *model) keptAside(base *crashfs.FS, before []byte, rec journalfile.Recovery) error {
+	if rec.Offset+rec.Torn != int64(len(before)) || rec.Reason == "" {
+		return fmt.Errorf("invariant 10: cut at %d of %d bytes and reported %+v", rec.Offset, len(before), rec)
+	}
+	cut := bytes.TrimRight(before[rec.Offset:], "\x00\n")
 	m.buf = base.AppendBytes(m.buf[:0], rec.Aside)
 	if kept := bytes.TrimRight(m.buf, "\x00\n"); !bytes.Equal(kept, cut) {
 		return fmt.Errorf("invariant 10: %d bytes were cut off and %q holds %d others", len(cut), rec.Aside, len(kept))
@@ -102,7 +137,7 @@ func (m *model) keptAside(base *crashfs.FS, rec journalfile.Recovery) error {
 
 // compare reads the file byte by byte, without the code under test.
 func (m *model) compare(base *crashfs.FS, floor int) (int, error) {
-	m.buf = base.AppendBytes(m.buf[:0], path)
+	m.buf = trimFill(base.AppendBytes(m.buf[:0], path))
 	n := 0
 	for text := range bytes.SplitSeq(m.buf, []byte("\n")) {
 		if len(text) == 0 {
@@ -123,16 +158,27 @@ func (m *model) compare(base *crashfs.FS, floor int) (int, error) {
 	return n, nil
 }
 
-// isInFlight checks a record whose Append has not returned.
-func (m *model) isInFlight(text []byte, seq int) error {
-	if seq > len(m.bodies) {
-		return fmt.Errorf("invariant 3: record %d, which nobody wrote: %.80q", seq, text)
+// trimFill returns b without the newlines at its end.
+func trimFill(b []byte) []byte {
+	for len(b) >= 64 && string(b[len(b)-64:]) == fill64 {
+		b = b[:len(b)-64]
 	}
+	return bytes.TrimRight(b, "\n")
+}
+
+var fill64 = strings.Repeat("\n", 64)
+
+// isInFlight checks a record whose Append has not returned.
+func (m *model) isInFlight(text []byte, nth int) error {
+	if nth > len(m.bodies) {
+		return fmt.Errorf("invariant 3: record %d, which nobody wrote: %.80q", nth, text)
+	}
+	seq := nth + max(m.first-1, 0)
 	h, ok, _ := line.ParseHead(text)
 	if !ok || int(h.Seq) != seq || !line.Verify(text, h) {
 		return fmt.Errorf("invariant 3: record %d is not valid: %.80q", seq, text)
 	}
-	want := bytes.TrimSuffix(m.bodies[seq-1], []byte("}"))
+	want := bytes.TrimSuffix(m.bodies[nth-1], []byte("}"))
 	if !bytes.HasPrefix(text[h.Size:], want) || len(text)-h.Size > len(want)+len(`,"pad":""}`) {
 		return fmt.Errorf("invariant 3: record %d is not what was asked for: %.80q", seq, text)
 	}
@@ -140,17 +186,14 @@ func (m *model) isInFlight(text []byte, seq int) error {
 }
 
 // append hands a record over and notes what was promised.
-func (m *model) append(j *journalfile.File, b []byte, durable bool) error {
+func (m *model) append(base *crashfs.FS, j *journalfile.File, b []byte, durable bool) error {
 	m.bodies = append(m.bodies[:m.alive], b)
 	span, err := j.Append(b, durable)
 	if err != nil {
 		return err
 	}
-	r, err := j.Record(span)
-	if err != nil {
-		return err
-	}
-	m.lines = append(m.lines[:m.alive], r.Text)
+	m.buf = base.AppendBytes(m.buf[:0], path)
+	m.lines = append(m.lines[:m.alive], bytes.Clone(m.buf[span.Offset:span.Offset+span.Len]))
 	m.alive++
 	if durable {
 		m.acked = m.alive

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"os"
@@ -28,6 +29,12 @@ type Recovery struct {
 // an error that matches [journal.ErrCorrupt]; then not a byte was changed. An
 // absent file is fs.ErrNotExist.
 func Open(fsys vfs.FS, path string, warn func(string)) (*File, *journal.Fold, Recovery, error) {
+	return OpenChecked(fsys, path, nil, warn)
+}
+
+// OpenChecked is Open with a check of the journal's header, made before anything in the
+// file is touched; its error is returned as it is.
+func OpenChecked(fsys vfs.FS, path string, check func(journal.Header) error, warn func(string)) (*File, *journal.Fold, Recovery, error) {
 	info, err := fsys.Lstat(path)
 	if err != nil {
 		return nil, nil, Recovery{}, err
@@ -40,9 +47,13 @@ func Open(fsys vfs.FS, path string, warn func(string)) (*File, *journal.Fold, Re
 		return nil, nil, Recovery{}, err
 	}
 	j := newFile(fsys, path, f)
-	fold, rec, err := j.recover(warn)
+	var fold *journal.Fold
+	var rec Recovery
+	if err = lockFile(f); err == nil {
+		fold, rec, err = j.recover(check, warn)
+	}
 	if err != nil {
-		f.Close()
+		f.Close() //nolint:errcheck // nothing was written that an error of closing could lose
 		return nil, nil, Recovery{}, journal.WithPath(err, path)
 	}
 	return j, fold, rec, nil
@@ -55,7 +66,7 @@ func Open(fsys vfs.FS, path string, warn func(string)) (*File, *journal.Fold, Re
 // itself says was durable when it was written (dur) went through a successful
 // flush; of everything behind that, recover flushes, drops the cached pages and
 // looks whether the device tells the same.
-func (j *File) recover(warn func(string)) (*journal.Fold, Recovery, error) {
+func (j *File) recover(check func(journal.Header) error, warn func(string)) (*journal.Fold, Recovery, error) {
 	if err := j.f.Sync(); err != nil {
 		return nil, Recovery{}, fmt.Errorf("flushing before reading: %w", err)
 	}
@@ -72,9 +83,15 @@ func (j *File) recover(warn func(string)) (*journal.Fold, Recovery, error) {
 			return nil, Recovery{}, err
 		}
 	}
-	if s.records == 1 {
-		// Create may have died between giving the file its name and making the
-		// name durable. Behind it nobody appends to a name that is not.
+	if check != nil {
+		if err := check(s.fold.Header); err != nil {
+			return nil, Recovery{}, err
+		}
+	}
+	if s.records == 1 || s.fold.Header.Incarnation > 1 {
+		// Create or Compact may have died between giving the file its name and
+		// making the name durable. Nobody appends to a name that is not; so
+		// behind a record that was appended to a first incarnation, it is.
 		if err := SyncDir(j.fs, dirOf(j.path), warn); err != nil {
 			return nil, Recovery{}, err
 		}
@@ -85,6 +102,17 @@ func (j *File) recover(warn func(string)) (*journal.Fold, Recovery, error) {
 	}
 	j.seq, j.crc, j.durable = s.seq, s.crc, s.seq
 	return s.fold, rec, nil
+}
+
+// lockFile locks the journal itself, besides the lock that its owner holds: if
+// somebody removes the lock file ("a stale lock", they thought), a second owner can lock
+// a new file of that name, and would write into the same journal. In-memory file
+// systems have no locks.
+func lockFile(f vfs.File) error {
+	if l, ok := f.(interface{ TryLock() error }); ok {
+		return l.TryLock()
+	}
+	return nil
 }
 
 // scanned is what one pass over the file found.
@@ -126,19 +154,35 @@ func (j *File) scan() (*scanned, error) {
 // rereadFrom drops cached pages from off on and reports whether the bytes there
 // changed by that.
 func (j *File) rereadFrom(off, size int64) (bool, error) {
-	const tooLong = 64 << 20 // then reading everything again is as good
-	if size-off > tooLong {
-		return true, j.f.DropCache(pageStart(off))
-	}
-	before, err := j.bytes(off, size)
+	seed := maphash.MakeSeed()
+	before, err := j.sum(seed, off, size)
 	if err != nil {
 		return false, err
 	}
 	if err := j.f.DropCache(pageStart(off)); err != nil {
 		return false, err
 	}
-	after, err := j.bytes(off, size)
-	return !bytes.Equal(before, after), err
+	after, err := j.sum(seed, off, size)
+	return before != after, err
+}
+
+// sum hashes the bytes from off to size, as far as the file has them.
+func (j *File) sum(seed maphash.Seed, off, size int64) (uint64, error) {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	buf := make([]byte, max(0, min(size-off, fillMin)))
+	for off < size {
+		n, err := j.f.ReadAt(buf[:min(size-off, int64(len(buf)))], off)
+		h.Write(buf[:n]) //nolint:errcheck // never fails
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		off += int64(n)
+	}
+	return h.Sum64(), nil
 }
 
 // pageStart rounds down to a page: the kernel drops whole pages only.
@@ -156,19 +200,21 @@ func (j *File) bytes(off, size int64) ([]byte, error) {
 // cut removes what stands behind the last record and writes the newline that
 // belongs there if it is missing. The bytes are copied aside first.
 func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
-	rec := Recovery{Torn: s.tail.Torn, Offset: s.tail.End, Reason: s.tail.Reason}
+	var rec Recovery
 	j.size, j.filled = s.tail.End, s.size
-	if rec.Torn == 0 && !s.tail.NoNewline {
-		return Recovery{}, nil // what is left, if anything, is fill
+	if s.tail.Torn == 0 && !s.tail.NoNewline && (s.size == s.tail.End || s.size%sector == 0) {
+		return rec, nil // what is left, if anything, is fill
 	}
+	// Fill that ends inside a sector goes too: that sector would be half newlines
+	// and, as soon as the file grows, half NUL, which no reader takes for unwritten.
 	j.filled = s.tail.End
-	if rec.Torn > 0 {
+	if s.tail.Torn > 0 {
+		rec = Recovery{Torn: s.tail.Torn, Offset: s.tail.End, Reason: s.tail.Reason}
 		torn, err := j.bytes(s.tail.End, s.size)
 		if err != nil {
 			return rec, err
 		}
-		torn = bytes.TrimRight(torn, "\n") // fill
-		if rec.Aside, err = j.keepAside(torn, s.tail.End, warn); err != nil {
+		if rec.Aside, err = j.keepAside(worthKeeping(torn), s.tail.End, warn); err != nil {
 			return rec, fmt.Errorf("keeping %d torn bytes aside: %w", len(torn), err)
 		}
 	}
@@ -187,34 +233,54 @@ func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
 	return rec, j.f.Sync()
 }
 
-// keepAside writes torn bytes to a file of their own.
+// keepAside writes torn bytes to a file of their own, without the fill at their end.
+// The file gets its name when its content is durable, so that a recovery that is
+// cut short leaves no half of it.
 func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, error) {
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s.torn-%d", j.path, off)
-		if n > 1 {
-			name = fmt.Sprintf("%s.%d", name, n)
+	name := fmt.Sprintf("%s.torn-%d", j.path, off)
+	for n := 2; ; n++ {
+		same, err := j.holds(name, torn)
+		if same {
+			// An earlier recovery was cut short behind the rename.
+			return name, SyncDir(j.fs, dirOf(j.path), warn)
 		}
-		f, err := j.fs.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			same, err := j.holds(name, torn)
-			if err != nil {
-				return "", err
-			}
-			if same {
-				return name, nil // an earlier recovery was cut short after this
-			}
-			continue
+		if errors.Is(err, fs.ErrNotExist) {
+			break
 		}
 		if err != nil {
 			return "", err
 		}
-		_, err = f.WriteAt(torn, 0)
-		err = errors.Join(err, f.Sync(), f.Close())
-		if err == nil {
-			err = SyncDir(j.fs, dirOf(j.path), warn)
-		}
-		return name, err
+		name = fmt.Sprintf("%s.torn-%d.%d", j.path, off, n)
 	}
+	w, err := newWriter(j.fs, j.path+".torn"+tempSuffix, 0, 0)
+	if err != nil {
+		return "", err
+	}
+	w.buf = torn
+	if err = w.finish(); err == nil {
+		err = j.fs.Rename(w.name, name)
+	}
+	if err != nil {
+		w.discard()
+		return "", err
+	}
+	if err := w.f.Close(); err != nil {
+		return "", err
+	}
+	return name, SyncDir(j.fs, dirOf(j.path), warn)
+}
+
+// worthKeeping leaves the fill at the end out: its length is in the report. Of
+// nothing but fill a little remains, to show which.
+func worthKeeping(torn []byte) []byte {
+	n := len(torn)
+	for n > 0 && (torn[n-1] == 0 || torn[n-1] == '\n') {
+		n--
+	}
+	if n == 0 {
+		n = min(len(torn), sector)
+	}
+	return torn[:n]
 }
 
 func (j *File) holds(name string, want []byte) (bool, error) {

@@ -42,6 +42,9 @@ func Repair(fsys vfs.FS, path string, who Identity, dry bool, warn func(string))
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
+	if err := lockFile(f); err != nil {
+		return nil, err
+	}
 	rep := &Repaired{}
 	sc := journal.NewScanner(f, info.Size())
 	for sc.Scan() {

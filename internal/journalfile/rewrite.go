@@ -12,7 +12,8 @@ import (
 )
 
 // Compact replaces the journal by one that means the same and holds no more than
-// that takes, see [journal.Fold.Compact]. It returns the fold of the new file. No
+// that takes, see [journal.Fold.Compact]. It returns the fold of the new file, with an
+// error too if the new file is in use but its name is not known to be durable. No
 // append may be under way and none may begin before it returns.
 //
 // The new file is whole and durable before it takes the old one's name, so that at
@@ -29,7 +30,6 @@ func (j *File) Compact(warn func(string)) (*journal.Fold, error) {
 		return nil, j.err
 	}
 	if err := j.checkIdentity(); err != nil {
-		j.err = err
 		return nil, err
 	}
 	old := journal.NewFold()
@@ -66,7 +66,7 @@ func (j *File) Compact(warn func(string)) (*journal.Fold, error) {
 	j.syncMu.Unlock()
 	if err := SyncDir(j.fs, dirOf(j.path), warn); err != nil {
 		j.fail(err)
-		return nil, j.err
+		return fold, j.err
 	}
 	return fold, nil
 }
@@ -92,6 +92,10 @@ func newWriter(fsys vfs.FS, name string, seq int64, crc uint32) (*writer, error)
 	}
 	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
 	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		f.Close() //nolint:errcheck // nothing was written
 		return nil, err
 	}
 	return &writer{fs: fsys, name: name, f: f, seq: seq, crc: crc}, nil

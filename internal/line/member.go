@@ -1,5 +1,13 @@
 package line
 
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Members walks the members of the object in text behind its head, in order,
 // until yield returns false. Text must be a line whose crc was verified; what
 // does not look like a member ends the walk. Value is the raw JSON of the member.
@@ -38,9 +46,11 @@ func Member(text []byte, from int, name string) []byte {
 	return found
 }
 
-// Unclosed reports whether the JSON object that text begins with does not end in it.
+// Unclosed reports whether text is the beginning of a JSON value and not all of it.
 func Unclosed(text []byte) bool {
-	return len(text) == 0 || text[0] == '{' && skipValue(text, 0) < 0
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	err := dec.SkipValue()
+	return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // skipString returns the index behind the string that starts at i, or -1.

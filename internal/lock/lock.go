@@ -33,7 +33,7 @@ type HeldError struct {
 
 func (e *HeldError) Error() string {
 	if e.Owner.PID == 0 {
-		return fmt.Sprintf("%s is held by another process", e.Path)
+		return fmt.Sprintf("%s is locked by another process or handle", e.Path)
 	}
 	return fmt.Sprintf("held by process %d on host %s since %s (lock file %s)",
 		e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339), e.Path)
@@ -56,7 +56,7 @@ func Acquire(path string) (*Lock, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := tryLock(f); err != nil {
+		if err := patiently(f); err != nil {
 			if !errors.Is(err, errHeld) {
 				f.Close()
 				return nil, &os.PathError{Op: "lock", Path: path, Err: err}
@@ -79,12 +79,42 @@ func Acquire(path string) (*Lock, error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: errors.New("the lock file is being replaced over and over")}
 }
 
+// patience is how long a lock is asked for: who only looks whether a lock is held
+// ([Probe]) has to take it for a moment.
+const patience = 50 * time.Millisecond
+
+func patiently(f *os.File) error {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		err := tryLock(f)
+		if !errors.Is(err, errHeld) || time.Since(begin) > patience {
+			return err
+		}
+	}
+}
+
+// TryFile locks a file that is not a lock file, without waiting and without writing to
+// it, until f is closed. It returns a *HeldError without an owner.
+func TryFile(f *os.File) error {
+	err := tryLock(f)
+	if errors.Is(err, errHeld) {
+		return &HeldError{Path: f.Name()}
+	}
+	if err != nil {
+		return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
 // Owner returns what this lock's file says of its owner.
 func (l *Lock) Owner() Owner { return l.owner }
 
 // Release frees the lock. The file stays: removing it would let two processes
 // hold locks on two different files of the same name.
-func (l *Lock) Release() error { return l.f.Close() }
+func (l *Lock) Release() error {
+	// So that nobody who meets a prober takes the last owner for the present one.
+	l.f.Truncate(0) //nolint:errcheck // it is only a text for messages
+	return l.f.Close()
+}
 
 // Probe tells who holds the lock at path now: held is false if nobody does or
 // there is no such file. It takes nothing and writes nothing.

@@ -2,6 +2,14 @@ package statefile
 
 import "unicode/utf8"
 
+// plain are the bytes that stand for themselves inside a string.
+var plain = func() (p [256]bool) {
+	for c := byte(' '); c < 0x7f; c++ {
+		p[c] = c != '"' && c != '\\'
+	}
+	return p
+}()
+
 // appendASCII appends valid JSON text in the form in which it stands in a file:
 // without white space between tokens, and with every character above 0x7E as a
 // \u escape, which a pair of escapes makes of those beyond U+FFFF. Text that has
@@ -11,6 +19,10 @@ func appendASCII(dst, text []byte) []byte {
 	run := 0 // text[run:i] is to be copied as it is
 	for i := 0; i < len(text); {
 		c := text[i]
+		if inString && plain[c] {
+			i++
+			continue
+		}
 		switch {
 		case inString && c >= 0x7f:
 			dst = append(dst, text[run:i]...)

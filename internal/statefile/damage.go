@@ -38,6 +38,9 @@ func signature(b []byte) *Error {
 func marked(b []byte) *Error {
 	const bom = "starts with a UTF-8 byte order mark, so an editor changed it"
 	const strip = "save it as UTF-8 without a byte order mark"
+	if bytes.HasPrefix(b[3:], b[:3]) {
+		return &Error{Reason: bom + ", again and again", Hint: strip}
+	}
 	if _, err := Decode(b[3:]); err != nil {
 		e, ok := errors.AsType[*Error](err)
 		if !ok {

@@ -45,6 +45,7 @@ func TestDamage(t *testing.T) {
 		{"C-12 BOM", "\xef\xbb\xbf" + line, 0, "starts with a UTF-8 byte order mark, so an editor changed it; behind it the record is good"},
 		{"C-12 BOM and CRLF", "\xef\xbb\xbf" + line + "\r\n", 0, "starts with a UTF-8 byte order mark, so an editor changed it; behind it the record is good"},
 		{"C-12 BOM and an edit", "\xef\xbb\xbf" + strings.Replace(line, ":3,", ": 3,", 1), 9, "$.state: starts with a UTF-8 byte order mark, so an editor changed it; behind it: valid JSON, but the checksum differs"},
+		{"C-12 BOMs", strings.Repeat("\xef\xbb\xbf", 1<<20), 0, "starts with a UTF-8 byte order mark, so an editor changed it, again"},
 		{"C-12 UTF-16LE", wide(binary.LittleEndian, true), 0, "encoded in UTF-16 (little endian)"},
 		{"C-12 UTF-16BE", wide(binary.BigEndian, true), 0, "encoded in UTF-16 (big endian)"},
 		{"C-12 UTF-16LE without a mark", wide(binary.LittleEndian, false), 0, "encoded in UTF-16 (little endian)"},

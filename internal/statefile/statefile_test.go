@@ -168,8 +168,14 @@ func TestAcceptedEdit(t *testing.T) {
 	}
 	seal := edited[strings.Index(edited, `,"seal"`) : len(edited)-2]
 	half := strings.Replace(edited, seal, "", 1)
-	if _, err := Decode([]byte(half)); err == nil || err.(*Error).Hint != AcceptEdit {
+	if _, err := Decode([]byte(half)); err == nil || err.(*Error).Hint != AcceptEdit || !strings.Contains(err.Error(), `a "checksum" and no "seal"`) {
 		t.Errorf("edit accepted by half: %v", err)
+	}
+	// A seal made anew does not make up for the checksum.
+	forged := []byte(edited[:strings.Index(edited, `,"seal"`)])
+	forged = append(appendHex(append(forged, sealOpen...), Checksum(forged)), sealClose...)
+	if _, err := Decode(forged); err == nil || !strings.Contains(err.Error(), `$.state: valid JSON and a good "seal", but the "checksum" differs`) {
+		t.Errorf("forged: %v", err)
 	}
 	whole := half[:strings.Index(half, `,"checksum"`)] + "}"
 	r, err := Decode([]byte(whole))

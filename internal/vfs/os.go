@@ -6,6 +6,8 @@ import (
 	"os"
 	"sort"
 	"syscall"
+
+	"github.com/pawlgo/pawl/internal/lock"
 )
 
 // OS is the file system of the operating system.
@@ -53,6 +55,10 @@ func (f osFile) Sync() error {
 		}
 	}
 }
+
+// TryLock takes an exclusive lock on the file, freed when it is closed, or returns a
+// *lock.HeldError.
+func (f osFile) TryLock() error { return lock.TryFile(f.File) }
 
 func (f osFile) DropCache(off int64) error { return dropCache(f.File, off) }
 

@@ -8,8 +8,23 @@ import (
 
 // fdatasync flushes the data and the size; times may be lost, which nobody needs.
 func fdatasync(f *os.File) error {
-	if err := unix.Fdatasync(int(f.Fd())); err != nil {
-		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+	return control(f, "fdatasync", unix.Fdatasync)
+}
+
+// control calls fn with f's descriptor, which stays f's meanwhile: with that of Fd,
+// a Close at the same time could make fn flush another file, opened since, and a
+// record of this one be acknowledged for it.
+func control(f *os.File, op string, fn func(fd int) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var fnErr error
+	if err := conn.Control(func(fd uintptr) { fnErr = fn(int(fd)) }); err != nil {
+		return err
+	}
+	if fnErr != nil {
+		return &os.PathError{Op: op, Path: f.Name(), Err: fnErr}
 	}
 	return nil
 }
@@ -17,9 +32,9 @@ func fdatasync(f *os.File) error {
 // dropCache works on clean pages only: callers sync first. The kernel drops
 // whole pages, so the range starts at off rounded up; callers round down.
 func dropCache(f *os.File, off int64) error {
-	err := unix.Fadvise(int(f.Fd()), off, 0, unix.FADV_DONTNEED)
-	if err != nil && !IsUnsupported(err) {
-		return &os.PathError{Op: "fadvise", Path: f.Name(), Err: err}
+	err := control(f, "fadvise", func(fd int) error { return unix.Fadvise(fd, off, 0, unix.FADV_DONTNEED) })
+	if IsUnsupported(err) {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -45,10 +44,15 @@ type Report struct {
 // [journal.ErrNewerFormat], fs.ErrNotExist, or [journal.ErrCorrupt] if not one record can be
 // read; nothing was changed then.
 func Journal(path string, dryRun bool) (*Report, error) {
-	if _, err := os.Stat(path); err != nil {
+	// Where the journal really is decides which lock is its owner's.
+	resolved, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		resolved, err = filepath.Abs(resolved)
+	}
+	if err != nil {
 		return nil, err
 	}
-	who, lockPath := identify(path)
+	who, lockPath := identify(resolved)
 	l, err := lock.Acquire(lockPath)
 	if err != nil {
 		if held, ok := errors.AsType[*lock.HeldError](err); ok {
@@ -58,7 +62,7 @@ func Journal(path string, dryRun bool) (*Report, error) {
 	}
 	defer l.Release() //nolint:errcheck // ends with the process at the latest
 	var warnings []string
-	rep, err := journalfile.Repair(vfs.OS, path, who, dryRun, func(w string) { warnings = append(warnings, w) })
+	rep, err := journalfile.Repair(vfs.OS, resolved, who, dryRun, func(w string) { warnings = append(warnings, w) })
 	if rep == nil {
 		return nil, err
 	}

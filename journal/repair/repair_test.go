@@ -122,6 +122,10 @@ func TestRepairRefusals(t *testing.T) {
 	if _, err := repair.Journal(path, false); !errors.Is(err, repair.ErrOwned) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("an owned run: %v", err)
 	}
+	t.Chdir(filepath.Dir(path))
+	if _, err := repair.Journal(filepath.Base(path), false); !errors.Is(err, repair.ErrOwned) {
+		t.Errorf("an owned run by a relative path: %v", err)
+	}
 	r.Close()
 	if err := os.WriteFile(path, make([]byte, 1000), 0o600); err != nil {
 		t.Fatal(err)

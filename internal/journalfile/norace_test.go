@@ -1,0 +1,5 @@
+//go:build !race
+
+package journalfile_test
+
+const raceEnabled = false

@@ -1,0 +1,314 @@
+package journalfile_test
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// planted is a file system with a bug: it stands for a journal that forgets a call,
+// makes it too late, or does not look at what it returns. Each hook replaces one call
+// if it is set.
+type planted struct {
+	vfs.FS
+	state map[string]int // what a bug remembers
+	blind bool           // the size is what the writer left, whatever it is
+
+	sync     func(f *plantedFile) error
+	truncate func(f *plantedFile, size int64) error
+	write    func(f *plantedFile, p []byte, off int64) (int, error)
+	drop     func(f *plantedFile, off int64) error
+	rename   func(p *planted, from, to string) error
+	syncDir  func(p *planted, name string) error
+	same     func(a, b fs.FileInfo) bool
+}
+
+// plantedFile is an open file, with what a bug remembers of it.
+type plantedFile struct {
+	vfs.File
+	p      *planted
+	name   string
+	failed bool  // the last write
+	cut    bool  // since the last flush
+	syncs  int   // so far
+	left   int64 // the size that the writer thinks it has, -1 if it never knew
+}
+
+func (p *planted) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	f, err := p.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	h := &plantedFile{File: f, p: p, name: name, left: -1}
+	if i, err := f.Stat(); err == nil {
+		h.left = i.Size()
+	}
+	return h, nil
+}
+
+func (p *planted) Rename(from, to string) error {
+	if p.rename != nil {
+		return p.rename(p, from, to)
+	}
+	return p.FS.Rename(from, to)
+}
+
+func (p *planted) SyncDir(name string) error {
+	if p.syncDir != nil {
+		return p.syncDir(p, name)
+	}
+	return p.FS.SyncDir(name)
+}
+
+func (p *planted) SameFile(a, b fs.FileInfo) bool {
+	if p.same != nil {
+		return p.same(a, b)
+	}
+	if r, ok := a.(resized); ok {
+		a = r.FileInfo
+	}
+	return p.FS.SameFile(a, b)
+}
+
+func (f *plantedFile) Sync() error {
+	f.syncs++
+	if f.p.sync != nil {
+		return f.p.sync(f)
+	}
+	return f.File.Sync()
+}
+
+func (f *plantedFile) Truncate(size int64) error {
+	f.left, f.cut = size, true
+	if f.p.truncate != nil {
+		return f.p.truncate(f, size)
+	}
+	return f.File.Truncate(size)
+}
+
+func (f *plantedFile) WriteAt(b []byte, off int64) (n int, err error) {
+	if f.p.write != nil {
+		n, err = f.p.write(f, b, off)
+	} else {
+		n, err = f.File.WriteAt(b, off)
+	}
+	if f.failed = err != nil; !f.failed && f.left >= 0 {
+		f.left = max(f.left, off+int64(len(b)))
+	}
+	return n, err
+}
+
+func (f *plantedFile) DropCache(off int64) error {
+	if f.p.drop != nil {
+		return f.p.drop(f, off)
+	}
+	return f.File.DropCache(off)
+}
+
+func (f *plantedFile) Stat() (fs.FileInfo, error) {
+	i, err := f.File.Stat()
+	if err == nil && f.p.blind && f.left >= 0 {
+		return resized{i, f.left}, nil
+	}
+	return i, err
+}
+
+// resized is a file's description with another size.
+type resized struct {
+	fs.FileInfo
+	size int64
+}
+
+func (r resized) Size() int64 { return r.size }
+
+// plant is a bug: what is wrong, and which rule it breaks.
+type plant struct {
+	name string
+	rule string
+	with func(p *planted)
+}
+
+// wrap plants the bug. What it remembers does not survive the process, which is
+// what opening a journal stands for.
+func (b plant) wrap(fsys vfs.FS) vfs.FS {
+	p := &planted{FS: fsys, state: map[string]int{}}
+	b.with(p)
+	return p
+}
+
+func isTemp(name string) bool { return strings.HasSuffix(name, ".new") }
+
+var plants = []plant{
+	{"a record is acknowledged without a flush", "1", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if isTemp(f.name) && f.syncs == 1 {
+				return f.File.Sync() // of the first record, see below
+			}
+			return nil
+		}
+	}},
+	{"a record is acknowledged before its flush", "1", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if isTemp(f.name) && f.syncs == 1 {
+				return f.File.Sync()
+			}
+			p.state[f.name]++
+			return nil
+		}
+		p.write = func(f *plantedFile, b []byte, off int64) (int, error) {
+			if p.state[f.name] > 0 {
+				p.state[f.name] = 0
+				if err := f.File.Sync(); err != nil {
+					return 0, err
+				}
+			}
+			return f.File.WriteAt(b, off)
+		}
+	}},
+	{"what a short write left is not cut off", "2", func(p *planted) {
+		p.blind = true
+		p.truncate = func(f *plantedFile, size int64) error {
+			if f.failed {
+				return nil
+			}
+			return f.File.Truncate(size)
+		}
+	}},
+	{"the cut behind a short write, or behind torn bytes, is not flushed", "2, 5", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if f.cut {
+				f.cut = false
+				return nil
+			}
+			return f.File.Sync()
+		}
+	}},
+	{"a short write is taken for a write", "2", func(p *planted) {
+		p.blind = true
+		p.write = func(f *plantedFile, b []byte, off int64) (int, error) {
+			n, err := f.File.WriteAt(b, off)
+			if n > 0 && n < len(b) {
+				return len(b), nil
+			}
+			return n, err
+		}
+	}},
+	{"a failed flush is tried again and believed", "3", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if err := f.File.Sync(); err != nil {
+				return f.File.Sync()
+			}
+			return nil
+		}
+	}},
+	{"opening believes the page cache", "4", func(p *planted) {
+		p.drop = func(*plantedFile, int64) error { return nil }
+	}},
+	{"opening does not flush what it then calls durable", "4", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if f.syncs == 1 && !isTemp(f.name) {
+				return nil
+			}
+			return f.File.Sync()
+		}
+	}},
+	{"a torn tail is not cut off", "5", func(p *planted) {
+		p.blind = true
+		p.truncate = func(*plantedFile, int64) error { return nil }
+	}},
+	{"a new journal is named before its content is durable", "6", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if isTemp(f.name) && f.syncs == 1 {
+				return nil
+			}
+			return f.File.Sync()
+		}
+	}},
+	{"the name of a new journal is not made durable", "6", func(p *planted) {
+		p.syncDir = func(*planted, string) error { return nil }
+	}},
+	{"the directory is flushed before the new journal has its name", "6", func(p *planted) {
+		p.rename = func(p *planted, from, to string) error {
+			if err := p.FS.SyncDir(dir); err != nil {
+				return err
+			}
+			return p.FS.Rename(from, to)
+		}
+		p.syncDir = func(*planted, string) error { return nil }
+	}},
+	{"opening does not make the name durable that a dead creator left", "6", func(p *planted) {
+		p.rename = func(p *planted, from, to string) error { p.state["renamed"]++; return p.FS.Rename(from, to) }
+		p.syncDir = func(p *planted, name string) error {
+			if p.state["renamed"] == 0 {
+				return nil
+			}
+			return p.FS.SyncDir(name)
+		}
+	}},
+	{"opening does not make the name durable that a dead compaction left", "6", func(p *planted) {
+		p.syncDir = func(p *planted, name string) error {
+			if p.state["renamed"] == 0 && p.state["compacted"] > 0 {
+				return nil
+			}
+			return p.FS.SyncDir(name)
+		}
+		p.rename = func(p *planted, from, to string) error { p.state["renamed"]++; return p.FS.Rename(from, to) }
+		if i, err := p.FS.Stat(path); err == nil && i.Size() > 0 {
+			p.state["compacted"] = compactions(p.FS)
+		}
+	}},
+	{"torn bytes are not kept", "11", func(p *planted) {
+		p.write = func(f *plantedFile, b []byte, off int64) (int, error) {
+			if strings.Contains(f.name, ".torn") {
+				return len(b), nil
+			}
+			return f.File.WriteAt(b, off)
+		}
+	}},
+	{"torn bytes are cut off before they are kept durably", "11", func(p *planted) {
+		p.sync = func(f *plantedFile) error {
+			if strings.Contains(f.name, ".torn") {
+				return nil
+			}
+			return f.File.Sync()
+		}
+	}},
+	{"torn bytes are cut off before their name is durable", "11", func(p *planted) {
+		p.rename = func(p *planted, from, to string) error {
+			p.state["torn"] = strings.Count(to, ".torn-")
+			return p.FS.Rename(from, to)
+		}
+		p.syncDir = func(p *planted, name string) error {
+			if p.state["torn"] > 0 {
+				p.state["torn"] = 0
+				return nil
+			}
+			return p.FS.SyncDir(name)
+		}
+	}},
+	{"nobody looks whether the file is still at its path", "17", func(p *planted) {
+		p.same = func(fs.FileInfo, fs.FileInfo) bool { return true }
+	}},
+	{"nobody looks whether the file has the size that was left", "17", func(p *planted) { p.blind = true }},
+}
+
+// compactions reads from a journal how often it was compacted.
+func compactions(fsys vfs.FS) int {
+	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	i, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	sc := journal.NewScanner(f, i.Size())
+	if !sc.Scan() {
+		return 0
+	}
+	return int(sc.Record().Int("inc")) - 1
+}
