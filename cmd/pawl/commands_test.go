@@ -29,7 +29,12 @@ func runIn(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		defer f.Close()
 		files[i] = f
 	}
-	code = run(args, files[0], files[1])
+	none, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer none.Close()
+	code = run(args, none, files[0], files[1])
 	var text [2]string
 	for i, f := range files {
 		b, err := os.ReadFile(f.Name())
@@ -87,6 +92,11 @@ func TestJSONPurity(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := fingerprint(dir)
+	// Commands that change something work on a copy.
+	work := t.TempDir()
+	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
 
 	refs := [][]string{
 		{},
@@ -106,21 +116,27 @@ func TestJSONPurity(t *testing.T) {
 	}
 	stores := []string{store, filepath.Join(dir, "nowhere"), dir, "postgres://u:secret@h/d", ""}
 	calls := 0
+	variants := map[string][][]string{
+		"log": {{}, {"-n", "2"}, {"-f"}}, "show": {{}, {"--result"}}, "repair": {{"--dry-run"}, {}, {"--yes"}},
+	}
 	walk(commandTree(t), func(cmd *cobra.Command, path []string) {
 		if cmd.Name() == "demo" {
 			return // it has a script
 		}
-		for _, s := range stores {
-			for _, ref := range refs {
-				variants := [][]string{{}}
-				if cmd.Name() == "log" {
-					variants = append(variants, []string{"-n", "2"}, []string{"-f"})
-				}
-				if cmd.Name() == "show" {
-					variants = append(variants, []string{"--result"})
-				}
-				for _, extra := range variants {
+		acts := cmd.Name() == "repair" || cmd.Name() == "compact"
+		extras := variants[cmd.Name()]
+		if extras == nil {
+			extras = [][]string{{}}
+		}
+		for _, extra := range extras {
+			for _, s := range stores {
+				for _, ref := range refs {
 					args := slices.Concat(path, ref, extra, []string{"--store", s, "--json"})
+					for i := range args {
+						if acts {
+							args[i] = strings.Replace(args[i], dir, work, 1)
+						}
+					}
 					code, stdout, stderr := runIn(t, args...)
 					checkPure(t, args, code, stdout, stderr, cmd.Name() == "log")
 					calls++
@@ -136,7 +152,7 @@ func TestJSONPurity(t *testing.T) {
 
 // TestNoPayloads: what shows no results does not load them, however many there are.
 func TestNoPayloads(t *testing.T) {
-	const steps, payload = 8000, 5000
+	const steps, payload = 3000, 10000
 	store := filepath.Join(t.TempDir(), "store")
 	if err := mkrun([]string{store, "big", "big", itoa(steps), itoa(payload)}); err != nil {
 		t.Fatal(err)
@@ -262,7 +278,7 @@ func TestHelp(t *testing.T) {
 
 // TestExitCodes: what the help says is what the program does.
 func TestExitCodes(t *testing.T) {
-	for _, code := range []int{exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitNotFinished, exitCorrupt, exitUnreachable, exitInterrupted} {
+	for _, code := range []int{exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitNotFinished, exitCorrupt, exitUnreachable, exitUnconfirmed, exitInterrupted} {
 		found := false
 		for line := range strings.Lines(exitCodesHelp) {
 			found = found || strings.HasPrefix(strings.TrimSpace(line), strings.TrimSpace(itoa(code))+" ")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,11 +10,17 @@ import (
 // completeFor bounds what pressing the tab key may take.
 const completeFor = time.Second
 
-// completeRefs proposes the IDs of runs, with their status, and the names of files.
-func (a *app) completeRefs(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if cmd.Args != nil && len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp // one REF only
+// completeRef proposes what one REF may be, and nothing behind it.
+func (a *app) completeRef(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	return a.completeRefs(cmd, args, begin)
+}
+
+// completeRefs proposes the IDs of runs, says which are running, and leaves the
+// names of files to the shell.
+func (a *app) completeRefs(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	a.storeSet = cmd.Flags().Changed("store")
 	s, _, err := a.open()
 	if err != nil {
@@ -24,17 +29,19 @@ func (a *app) completeRefs(cmd *cobra.Command, args []string, begin string) ([]c
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeFor)
 	defer cancel()
-	var ids []cobra.Completion
-	for info, err := range s.Runs(ctx) {
-		if err != nil {
-			break
-		}
+	found, _ := runIDs(ctx, s, begin) // what was found in time
+	var proposed []cobra.Completion
+	for _, id := range found {
 		// The shell reads lines; what is not plain cannot be typed either.
-		if strings.HasPrefix(info.ID, begin) && cell(info.ID) == info.ID {
-			ids = append(ids, cobra.CompletionWithDesc(info.ID, statusOf(info)))
+		if cell(id) != id {
+			continue
 		}
+		if o, err := s.Owner(id); err == nil && o != nil {
+			id = cobra.CompletionWithDesc(id, statusRunning)
+		}
+		proposed = append(proposed, id)
 	}
-	return ids, cobra.ShellCompDirectiveDefault
+	return proposed, cobra.ShellCompDirectiveDefault
 }
 
 // completeFlag proposes the values that a flag may have.

@@ -47,7 +47,7 @@ func runDemoJob(ctx context.Context, dir string) (err error) {
 	_, err = pawl.Do(ctx, store, demoRun, func(ctx context.Context) (map[string]string, error) {
 		finished := map[string]string{}
 		for i := range demoSteps {
-			key := fmt.Sprintf("page/%02d", i+1)
+			key := fmt.Sprintf("page-%02d", i+1)
 			v, err := pawl.Step(ctx, key, func(context.Context) (string, error) {
 				if err := w.Effect(key); err != nil { // from here on, it costs
 					return "", err

@@ -12,7 +12,7 @@ import (
 func (a *app) describe(t *target, d details) (f fields) {
 	info := t.info
 	switch {
-	case isCheckpoint(info) || info.ID == "":
+	case t.isCheckpoint() || info.ID == "":
 		f.add("file", cell(t.name))
 	default:
 		f.add("run", cell(info.ID))
@@ -36,11 +36,11 @@ func (a *app) describe(t *target, d details) (f fields) {
 		}
 		f.add("progress", line)
 	}
-	if !isCheckpoint(info) {
+	if !t.isCheckpoint() {
 		f.add("steps", stepCounts(info))
 	}
 	a.describeSteps(&f, t, d.steps)
-	if info.Kind != "" && !isCheckpoint(info) {
+	if info.Kind != "" && !t.isCheckpoint() {
 		f.add("kind", inline(info.Kind))
 	}
 	if info.Input != nil {
@@ -57,7 +57,7 @@ func (a *app) describe(t *target, d details) (f fields) {
 	for _, w := range info.Warnings {
 		f.add("warning", inline(w))
 	}
-	if isCheckpoint(info) {
+	if t.isCheckpoint() {
 		if info.Records > 0 {
 			f.add("saves", fmt.Sprint(info.Records))
 		}

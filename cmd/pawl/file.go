@@ -24,9 +24,21 @@ func resolveFile(path string) (*target, error) {
 		return nil, &problem{msg: cell(path), err: err}
 	}
 	if err != nil {
-		info = unreadable("", path, err)
+		info = unreadable(path, err)
 	}
 	return &target{info: info, name: path, arg: quoteArg(path)}, nil
+}
+
+// unreadable describes a file of which only the error is known.
+func unreadable(path string, err error) pawl.RunInfo {
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		path = canonical(path) // what belongs to a file is beside it, not beside a link
+	}
+	info := pawl.RunInfo{Path: path, Err: err}
+	if st, err := os.Stat(path); err == nil {
+		info.Size = st.Size()
+	}
+	return info
 }
 
 // checkpointResult returns the exact text of the result of a complete checkpoint

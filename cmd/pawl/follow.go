@@ -16,8 +16,7 @@ import (
 
 const (
 	pollEvery = 200 * time.Millisecond
-	// Asking who owns a run reads its journal, so a quiet run is asked about
-	// seldom, and the more seldom the longer it takes.
+	// A quiet run is asked for its owner, the more seldom the longer that takes.
 	askAfter  = time.Second
 	askFactor = 20
 )
@@ -54,11 +53,9 @@ func (a *app) follow(ctx context.Context, t *target, f logFlags, pos position) e
 		if pos.seq != before {
 			quiet = now
 		} else if now.Sub(quiet) >= pause {
-			again, err := a.resolveAgain(ctx, t)
-			if err != nil {
+			if owned, err = isOwned(t); err != nil {
 				return err
 			}
-			owned = again
 			quiet = time.Now()
 			pause = max(askAfter, askFactor*quiet.Sub(now))
 			if !owned {
@@ -73,23 +70,20 @@ func (a *app) follow(ctx context.Context, t *target, f logFlags, pos position) e
 	}
 }
 
-// resolveAgain tells whether somebody has the run open now.
-func (a *app) resolveAgain(ctx context.Context, t *target) (owned bool, err error) {
-	if t.store == "" {
-		info, err := pawl.InspectFile(t.info.Path)
-		if errors.Is(err, journal.ErrCorrupt) {
-			return true, nil // the next look at the records says more
+// isOwned tells whether somebody has the run open now.
+func isOwned(t *target) (bool, error) {
+	if dir := t.home(); dir != "" {
+		s, err := pawl.Open(dir, pawl.MustExist())
+		if err != nil {
+			return false, err
 		}
-		return info.Owner != nil, err
+		defer s.Close()
+		o, err := s.Owner(t.info.ID)
+		return o != nil, err
 	}
-	s, err := pawl.Open(t.store, pawl.MustExist())
-	if err != nil {
-		return false, err
-	}
-	defer s.Close()
-	info, err := s.Inspect(ctx, t.info.ID)
+	info, err := pawl.InspectFile(t.info.Path) // which reads it all
 	if errors.Is(err, journal.ErrCorrupt) {
-		return true, nil
+		return true, nil // the next look at the records says more
 	}
 	return info.Owner != nil, err
 }

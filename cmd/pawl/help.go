@@ -121,7 +121,7 @@ An ID that is not found is never created; the nearest ones are shown.
   pawl log .pawl/runs/research.jsonl   a journal by its path`
 
 const exitCodesHelp = `  0    ok
-  1    failed, or a file was written by a newer pawl
+  1    failed, or a file was written by a newer pawl, or the answer to a question was no
   2    usage: a wrong flag or argument, an ambiguous run ID, a directory that is no store
   3    not found: no such run, file or store; nothing was created
   4    conflict: a run is owned by another process, or a file was replaced meanwhile
@@ -130,10 +130,12 @@ const exitCodesHelp = `  0    ok
   6    corrupt: a file is damaged; its bytes were left alone. What could be read was
        printed
   7    the store or a file is unreachable or access is denied
+  8    not confirmed: repair would give something up, could not ask, and --yes was not given
   130  interrupted (Ctrl-C, SIGTERM)
 
 Any other code than 0 is a failure. ls and verify print all that can be read and then
-end with 6, 7 or 1 if something could not, in this order.
+end with 6, 7 or 1 if something could not, in this order. Repair and compact do what they
+can of several and then end with 6, 8, 7, 4 or 1. A dry run that finds what to repair is 0.
 
 With --json the reason is on standard error:
   {"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}`
@@ -160,7 +162,10 @@ removed within a version. A member that does not apply is null.
   ls       RunList       items: id status run_kind owner attempts steps progress …
   show     Run           the same and uid store maps unfinished input result_bytes
   steps    StepList      items: key status map tries took_seconds started_at ended_at …
-  verify   Verification  items: id status records bytes torn path problem; ok
+  verify   Verification  items: id status records bytes torn path problem leftovers; ok
+  repair   Repair        items: id status path problem records lost missing after original
+                         version …; dry_run ok
+  compact  Compaction    items: id path bytes_before bytes_after problem; ok
   version  Version       pawl library go os arch formats
   demo     Demo          seed dir steps rerun lost …
   log      the records of the journal, byte for byte, one a line

@@ -41,7 +41,7 @@ With -f, records are printed as they come, until the run is complete or nobody h
 it open any more.`,
 		Annotations:       map[string]string{"exit": "3 not found · 5 with -f: ended, not complete · 6 damaged: printed up to there"},
 		Args:              oneRef,
-		ValidArgsFunction: a.completeRefs,
+		ValidArgsFunction: a.completeRef,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("last") && f.last < 0 {
 				return usage(cmd, "-n %d: it must not be negative", f.last)
@@ -223,6 +223,11 @@ func (a *app) facts(r *journal.Record) string {
 		add("older records are not used any more: %s", inline(r.Str("reason")))
 	case journal.KindClear:
 		add("starts over")
+	case journal.KindRepair:
+		add("repaired, %s given up", count(int(r.Int("lost")), "stretch"))
+		if from := r.Int("missing_from"); from > 0 {
+			add("records missing between %d and %d", from, r.Int("missing_to"))
+		}
 	case journal.KindStart, journal.KindStep, journal.KindFail, journal.KindComplete, journal.KindFailed, journal.KindInterrupted:
 	default:
 		add("not known to this version, %d bytes", len(r.Text))
@@ -231,7 +236,7 @@ func (a *app) facts(r *journal.Record) string {
 		add("%d bytes", len(v))
 	}
 	if n := r.Int("was"); n > 0 {
-		add("was record %d before the journal was compacted", n)
+		add("was record %d before the journal was rewritten", n)
 	}
 	if n := r.Int("unasked"); n > 0 {
 		add("%s that nobody asked for", count(int(n), "recorded step"))

@@ -215,9 +215,24 @@ func (a *app) badRuns(bad []listed, total int) error {
 		}
 	}
 	p.msg = fmt.Sprintf("of %s: %s: %s", count(total, "run"), strings.Join(parts, ", "), names(p.candidates, 3))
-	p.hint = "nothing was changed; for the place and the reason: pawl verify" + a.again()
-	if len(bad) == 1 {
-		p.hint = "nothing was changed; for the place and the reason: pawl verify " + bad[0].arg
+	p.hint = "nothing was changed"
+	if damaged := a.damagedArgs(bad, 5); damaged != "" {
+		p.hint += "; what a repair would keep: pawl repair --dry-run " + damaged
 	}
 	return p
+}
+
+// damagedArgs names the damaged ones of some runs, the first of them if there are
+// many, in a command to type next.
+func (a *app) damagedArgs(bad []listed, most int) string {
+	var args []string
+	for _, l := range bad {
+		if l.view.Status == statusDamaged && len(args) < most {
+			args = append(args, strings.TrimSuffix(l.arg, a.again()))
+		}
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	return strings.Join(args, " ") + a.again()
 }

@@ -1,6 +1,6 @@
 // Command pawl looks at runs: what is done, what is under way, what failed, and
 // whether the files are sound. It reads beside live owners, takes no lock and
-// changes nothing.
+// changes nothing; only repair and compact do, of runs that nobody owns.
 //
 //	pawl ls                list the runs of a store
 //	pawl show RUN          everything about one run
@@ -24,11 +24,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // app is one call of the command.
 type app struct {
 	out    *output // standard output: data only
+	stdin  *os.File
 	stderr io.Writer
 	getenv func(string) string
 	now    func() time.Time
@@ -40,8 +41,8 @@ type app struct {
 }
 
 // run executes a command line and returns its exit code.
-func run(args []string, stdout, stderr *os.File) int {
-	a := &app{out: newOutput(stdout, os.Getenv), stderr: stderr, getenv: os.Getenv, now: time.Now}
+func run(args []string, stdin, stdout, stderr *os.File) int {
+	a := &app{out: newOutput(stdout, os.Getenv), stdin: stdin, stderr: stderr, getenv: os.Getenv, now: time.Now}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
@@ -100,11 +101,11 @@ func (a *app) command() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "print JSON, see pawl help json")
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Look at runs"},
-		&cobra.Group{ID: "check", Title: "Check"},
+		&cobra.Group{ID: "check", Title: "Check and mend"},
 		&cobra.Group{ID: "more", Title: "More"},
 	)
 	root.AddCommand(a.lsCommand(), a.showCommand(), a.logCommand(), a.stepsCommand(), a.verifyCommand(),
-		a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
+		a.repairCommand(), a.compactCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
 	root.AddCommand(topics()...)
 	root.SetHelpFunc(a.help)
 	root.SetFlagErrorFunc(a.flagError)
@@ -141,7 +142,7 @@ func (a *app) finish(cmd *cobra.Command) {
 	}
 }
 
-// oneRef and noArgs are what most commands accept.
+// oneRef, someRefs and noArgs are what commands accept.
 func oneRef(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
@@ -150,6 +151,13 @@ func oneRef(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return usage(cmd, "one run at a time; here are %d", len(args))
+}
+
+func someRefs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage(cmd, "which runs? give their IDs, or the paths of files")
+	}
+	return nil
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

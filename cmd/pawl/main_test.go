@@ -81,6 +81,7 @@ var scrubs = []struct {
 	{regexp.MustCompile(`(?m)^size\t\d+$`), "size\tN"},
 	{regexp.MustCompile(`process \d+ on \S+`), "process PID on HOST"},
 	{regexp.MustCompile(`\b\d+@\S+`), "PID@HOST"},
+	{regexp.MustCompile(` failed \(try \d+\)|pawl: run \\?"second\\?" `), ""}, // the library's wording
 }
 
 // scrub SRC DST [COLUMN...] replaces in SRC what differs from run to run.

@@ -135,7 +135,7 @@ func research(ctx context.Context, bad string) (map[string]int, error) {
 
 func pages(ctx context.Context, n int, within func(i int)) (map[string]int, error) {
 	for i := 1; i <= n; i++ {
-		_, err := pawl.Step(ctx, fmt.Sprint("page/", i), func(context.Context) (string, error) {
+		_, err := pawl.Step(ctx, fmt.Sprint("page-", i), func(context.Context) (string, error) {
 			within(i)
 			return "secret payload", nil
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/journal/repair"
 )
 
 // Exit codes, documented in exitCodes.
@@ -24,6 +25,7 @@ const (
 	exitNotFinished = 5
 	exitCorrupt     = 6
 	exitUnreachable = 7
+	exitUnconfirmed = 8
 	exitInterrupted = 130
 )
 
@@ -68,6 +70,7 @@ var classes = []struct {
 	{pawl.ErrNotFound, exitNotFound, "not_found"},
 	{pawl.ErrPruned, exitNotFound, "pruned"},
 	{pawl.ErrLocked, exitConflict, "locked"},
+	{repair.ErrOwned, exitConflict, "locked"},
 	{pawl.ErrLeaseLost, exitConflict, "conflict"},
 	{pawl.ErrReplaced, exitConflict, "replaced"},
 	{pawl.ErrConflict, exitConflict, "conflict"},
@@ -153,10 +156,13 @@ func placeOf(err error) *place {
 		return &place{Path: pe.Path, Reason: pe.Op + ": " + pe.Err.Error()}
 	}
 	if re, ok := errors.AsType[*pawl.RunError](err); ok {
-		return &place{re.Path, re.Offset, re.Seq, re.Err.Error()}
+		return &place{re.Path, re.Offset, re.Seq, reason(re.Err)}
 	}
-	return &place{Reason: err.Error()}
+	return &place{Reason: reason(err)}
 }
+
+// reason is what err says beyond what its class says.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), pawl.ErrCorrupt.Error()+": ") }
 
 // errorJSON is how a problem is told to programs, on standard error.
 type errorJSON struct {

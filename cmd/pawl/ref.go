@@ -22,6 +22,42 @@ type target struct {
 	arg   string       // what names it in a command to type next
 }
 
+// isCheckpoint tells a Level 1 file, one JSON object, from a journal: also a damaged
+// one, by what is said of it.
+func (t *target) isCheckpoint() bool {
+	_, isJournal := errors.AsType[*journal.CorruptError](t.info.Err)
+	return isCheckpoint(t.info) || t.store == "" && errors.Is(t.info.Err, pawl.ErrCorrupt) && !isJournal
+}
+
+// home returns the directory of the store whose journal this is, by ID or by path,
+// and "" for other files.
+func (t *target) home() string {
+	if t.store != "" {
+		return t.store
+	}
+	runs, name := filepath.Split(canonical(t.info.Path))
+	dir := filepath.Dir(filepath.Clean(runs))
+	if filepath.Base(runs) != "runs" || filepath.Ext(name) != ".jsonl" {
+		return ""
+	}
+	if st, err := os.Stat(filepath.Join(dir, "store.json")); err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	return dir
+}
+
+// canonical returns a path from which the file's place can be told, whatever the
+// current directory and whatever links led to it.
+func canonical(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path
+}
+
 // inStore is a run of a store.
 func (a *app) inStore(ref storeRef, info pawl.RunInfo) *target {
 	if info.ID == "" { // its file cannot be read, and has too short a name for the ID
@@ -79,69 +115,52 @@ func (a *app) resolve(ctx context.Context, arg string) (*target, error) {
 	defer s.Close()
 	info, err := s.Inspect(ctx, arg)
 	switch {
-	case err == nil:
-		return a.inStore(ref, checkID(info, arg)), nil
-	case ctx.Err() != nil:
-		return nil, err
-	case errors.Is(err, pawl.ErrNotFound):
+	case err == nil, info.Err != nil:
+		return a.inStore(ref, info), nil
+	case ctx.Err() == nil && errors.Is(err, pawl.ErrNotFound):
 		return a.search(ctx, s, ref, arg)
-	case errors.Is(err, pawl.ErrInvalid):
-		return nil, err
 	}
-	return a.inStore(ref, unreadable(arg, "", err)), nil
+	return nil, err
 }
 
-// unreadable describes a run of which only the error is known.
-func unreadable(id, path string, err error) pawl.RunInfo {
-	info := pawl.RunInfo{ID: id, Path: path, Err: err}
-	if at := placeOf(err); path == "" {
-		info.Path = at.Path
-	}
-	if st, err := os.Stat(info.Path); err == nil {
-		info.Size = st.Size()
-	}
-	return info
-}
-
-// checkID makes a run whose file holds another one damaged: it was copied or
-// renamed by hand.
-func checkID(info pawl.RunInfo, want string) pawl.RunInfo {
-	if info.Err != nil || info.ID == want {
-		return info
-	}
-	return pawl.RunInfo{ID: want, Path: info.Path, Size: info.Size, Err: &journal.CorruptError{
-		Path: info.Path, Reason: fmt.Sprintf("the file holds the run %q: it was copied or renamed", info.ID),
-	}}
-}
-
-// search looks for runs whose ID begins with arg, and for IDs that are near it.
+// search looks for the run whose ID begins with arg, and else for IDs that are near
+// it.
 func (a *app) search(ctx context.Context, s *pawl.Store, ref storeRef, arg string) (*target, error) {
-	var found []pawl.RunInfo
-	var ids []string
-	for info, err := range s.Runs(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if info.ID == "" {
-			continue
-		}
-		ids = append(ids, info.ID)
-		if strings.HasPrefix(info.ID, arg) {
-			found = append(found, info)
-		}
+	found, err := runIDs(ctx, s, arg)
+	if err != nil {
+		return nil, err
 	}
 	switch len(found) {
 	case 0:
-		return nil, a.notFound(ref, arg, ids)
+		all, err := runIDs(ctx, s, "")
+		if err != nil {
+			return nil, err
+		}
+		return nil, a.notFound(ref, arg, all)
 	case 1:
-		return a.inStore(ref, found[0]), nil
+		info, err := s.Inspect(ctx, found[0])
+		if err != nil && info.Err == nil {
+			return nil, err
+		}
+		return a.inStore(ref, info), nil
 	}
-	p := &problem{exit: exitUsage, code: "ambiguous", msg: fmt.Sprintf("%q is the beginning of %d run IDs", arg, len(found))}
-	for _, info := range found {
-		p.candidates = append(p.candidates, info.ID)
+	return nil, &problem{
+		exit: exitUsage, code: "ambiguous", msg: fmt.Sprintf("%q is the beginning of %d run IDs", arg, len(found)),
+		hint: "type more of one of: " + names(found, 8), candidates: found,
 	}
-	p.hint = "type more of one of: " + names(p.candidates, 8)
-	return nil, p
+}
+
+// runIDs lists the runs whose ID begins with prefix; with an error, those found
+// before it.
+func runIDs(ctx context.Context, s *pawl.Store, prefix string) ([]string, error) {
+	var all []string
+	for id, err := range s.IDs(ctx, prefix) {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, id)
+	}
+	return all, nil
 }
 
 func (a *app) notFound(ref storeRef, arg string, ids []string) error {

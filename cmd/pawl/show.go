@@ -27,7 +27,7 @@ was under way when its process died: it may have happened, and the next start ru
 again. Results are never shown unless asked for with --result.`,
 		Annotations:       map[string]string{"exit": "3 not found · 5 --result: not complete · 6 damaged"},
 		Args:              oneRef,
-		ValidArgsFunction: a.completeRefs,
+		ValidArgsFunction: a.completeRef,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := a.resolve(cmd.Context(), args[0])
 			if err != nil {
@@ -71,7 +71,7 @@ func (t *target) read(ctx context.Context) (details, error) {
 		}
 		if t.info.Err != nil && fold.LastSeq > 0 {
 			t.info.UID, t.info.Kind, t.info.Created = fold.Header.UID, fold.Header.RunKind, fold.Header.Created
-			t.info.Attempts, t.info.Records, t.info.Updated = int(fold.Attempts), fold.LastSeq, fold.LastAt()
+			t.info.Attempts, t.info.Records, t.info.Updated = int(fold.Attempts), fold.Records, fold.LastAt()
 			c := fold.Counts()
 			t.info.Done, t.info.Failed, t.info.Running, t.info.Took = c.Done, c.Failed, c.Running, c.Took
 		}

@@ -32,7 +32,7 @@ count over all starts and for the last try; SIZE is that of the step's newest re
 A step in doubt was under way when its process died; the next start runs it again.`,
 		Annotations:       map[string]string{"exit": "3 not found · 6 damaged: listed up to there"},
 		Args:              oneRef,
-		ValidArgsFunction: a.completeRefs,
+		ValidArgsFunction: a.completeRef,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, s := range status {
 				if !slices.Contains(stepStatuses, s) {

@@ -183,7 +183,7 @@ func TestClosedOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stderr.Close()
-	if code := run([]string{"version"}, full, stderr); code != exitFailed {
+	if code := run([]string{"version"}, nil, full, stderr); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pawlgo/pawl"
-	"github.com/pawlgo/pawl/journal"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -23,14 +21,19 @@ func (a *app) verifyCommand() *cobra.Command {
   pawl verify research               one run
   pawl verify backup/*.jsonl         journals anywhere
   pawl verify --json | jq '.items[] | select(.status=="damaged")'`,
-		Long: `Reads everything, changes nothing, takes no lock; safe beside a live owner. A run is
+		Long: `Reads everything, changes nothing, takes no lock; safe beside a live owner. Beyond
+the checksums it sees to it that every value is JSON, that the newest state comes
+together, and that a complete run has its result. A run is
   ok       every record verified
   torn     the same, and bytes of an interrupted write follow. They were never
            acknowledged; the next start cuts them off and keeps a copy. No error.
   damaged  something that was acknowledged cannot be trusted. Path, offset, record and
            reason are given. Its program refuses to start it; nothing was changed.
+           What a repair would keep: pawl repair --dry-run
   newer    written by a newer pawl
-  unreadable  the system refuses`,
+  unreadable  the system refuses
+Files that were left over beside it are named: torn-N and damaged-N hold what a start
+or a repair set aside, and may be removed by whoever has no use for them.`,
 		Annotations:       map[string]string{"exit": "3 not found · 6 damage was found"},
 		ValidArgsFunction: a.completeRefs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), args) },
@@ -47,7 +50,8 @@ type verdict struct {
 	Path    string       `json:"path"`
 	Problem *problemJSON `json:"problem"`
 
-	Warnings []string `json:"warnings"`
+	Warnings  []string   `json:"warnings"`
+	Leftovers []leftover `json:"leftovers"`
 }
 
 type tornJSON struct {
@@ -66,9 +70,13 @@ func (a *app) verify(ctx context.Context, args []string) error {
 	}
 	var bad []listed
 	total := 0
-	one := func(t *target) {
+	beside := neighbours{}
+	one := func(t *target) error {
+		v := judge(ctx, t, beside)
+		if ctx.Err() != nil {
+			return ctx.Err() // half a look is no verdict
+		}
 		total++
-		v := judge(t)
 		if t.info.Err != nil {
 			bad = append(bad, a.listed(t))
 		}
@@ -79,113 +87,149 @@ func (a *app) verify(ctx context.Context, args []string) error {
 			a.verdict(t.name, v)
 		}
 		a.out.flush() //nolint:errcheck // kept for the end; a big store takes long
+		return nil
 	}
-	err := a.eachRun(ctx, args, one)
+	orphans, err := a.eachRun(ctx, args, beside, one)
 	if a.json && (err == nil || list != nil) {
 		open()
 		list.end(struct {
-			OK bool `json:"ok"`
-		}{err == nil && len(bad) == 0})
+			OK        bool       `json:"ok"`
+			Leftovers []leftover `json:"leftovers"` // of runs that are not there
+		}{err == nil && len(bad) == 0, append([]leftover{}, orphans...)})
 	}
 	if err != nil {
 		return err
 	}
-	if len(bad) == 0 {
-		if total > 0 {
-			a.hint("%s verified, no damage", count(total, "run"))
-		} else {
-			a.hint("the store is empty")
-		}
-		return nil
+	for _, l := range orphans {
+		a.hint("%s; there is no such run", l)
 	}
-	p := explain(a.badRuns(bad, total))
-	p.hint = "nothing was changed; what can be read: pawl show " + bad[0].arg
-	return p
-}
-
-// eachRun calls fn for the runs asked for, or all of the store.
-func (a *app) eachRun(ctx context.Context, args []string, fn func(*target)) error {
-	for _, arg := range args {
-		t, err := a.resolve(ctx, arg)
-		if err != nil {
-			return err
-		}
-		fn(t)
-	}
-	if len(args) > 0 {
-		return nil
-	}
-	s, ref, err := a.open()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for info, err := range s.Runs(ctx) {
-		if err != nil {
-			return err
-		}
-		fn(a.inStore(ref, checkPlace(ctx, s, info)))
+	switch {
+	case len(bad) > 0:
+		return a.badRuns(bad, total)
+	case total > 0:
+		a.hint("%s verified, no damage", count(total, "run"))
+	default:
+		a.hint("the store is empty")
 	}
 	return nil
 }
 
-// checkPlace finds a journal that was copied or renamed by hand: it holds a run
-// that belongs at another path. Most names say so themselves.
-func checkPlace(ctx context.Context, s *pawl.Store, info pawl.RunInfo) pawl.RunInfo {
-	if info.Err != nil || filepath.Base(info.Path) == info.ID+".jsonl" {
-		return info
+// eachRun calls fn for the runs asked for, or all of the store. Of the store it also
+// returns what was left over beside none of them.
+func (a *app) eachRun(ctx context.Context, args []string, beside neighbours, fn func(*target) error) ([]leftover, error) {
+	for _, arg := range args {
+		t, err := a.resolve(ctx, arg)
+		if err == nil {
+			err = fn(t)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	there, err := s.Inspect(ctx, info.ID)
-	if err == nil && there.Path == info.Path || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return info
+	if len(args) > 0 {
+		return nil, nil
 	}
-	held := info.ID
-	info.ID = ""
-	info.Err = &journal.CorruptError{Path: info.Path, Reason: fmt.Sprintf("the file holds the run %q: it was copied or renamed", held)}
-	return info
+	s, ref, err := a.open()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	// Listed before the runs, which may appear at any time and never vanish by
+	// themselves.
+	runs := filepath.Join(ref.dir, "runs")
+	unclaimed := beside.in(runs)
+	seen := map[string]bool{}
+	for info, err := range s.Runs(ctx) {
+		if err == nil {
+			err = fn(a.inStore(ref, info))
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen[filepath.Base(info.Path)] = true
+	}
+	var orphans []leftover
+	for name, left := range unclaimed {
+		if !seen[name] && filepath.Ext(name) == ".jsonl" {
+			orphans = append(orphans, left...)
+		}
+	}
+	slices.SortFunc(orphans, func(x, y leftover) int { return strings.Compare(x.Path, y.Path) })
+	return orphans, nil
 }
 
-// judge says what the reading of a run found. Its records were verified by that.
-func judge(t *target) verdict {
+// judge reads all of a run, more closely than its description was read.
+func judge(ctx context.Context, t *target, beside neighbours) verdict {
 	info := &t.info
-	v := verdict{ID: text(info.ID), Status: "ok", Records: info.Records, Bytes: info.Size, Path: info.Path, Warnings: append([]string{}, info.Warnings...)}
-	if info.Err == nil && info.Torn > 0 {
-		tail, err := journal.Each(info.Path, func(*journal.Record) error { return nil })
+	v := verdict{ID: text(info.ID), Status: "ok", Warnings: append([]string{}, info.Warnings...), Leftovers: []leftover{}}
+	if info.Err == nil && !isCheckpoint(*info) {
+		_, tail, err := check(ctx, info.Path)
 		switch {
 		case err != nil:
-			info.Err = err
+			*info = pawl.RunInfo{ID: info.ID, Owner: info.Owner, Path: info.Path, Size: info.Size, Err: err}
 		case tail.Torn > 0: // else its owner has written on
 			v.Status, v.Torn = "torn", &tornJSON{tail.Torn, tail.End, tail.Reason, info.Owner != nil}
 		}
 	}
 	if info.Err != nil {
-		v.Status = statusOf(*info)
-		_, code := classify(info.Err)
-		v.Problem = &problemJSON{code, *placeOf(info.Err)}
+		v.Status, v.Problem = statusOf(*info), problemOf(*info)
+	}
+	v.Records, v.Bytes, v.Path = info.Records, info.Size, info.Path
+	for _, l := range beside.of(info.Path) {
+		if l.Kind != leftUnfinished || info.Owner == nil { // else it may be at it now
+			v.Leftovers = append(v.Leftovers, l)
+		}
+	}
+	if t.isCheckpoint() {
+		v.Warnings = append(v.Warnings, badVersions(info.Path)...)
 	}
 	return v
 }
 
+// badVersions says which kept versions of a checkpoint file cannot be read.
+func badVersions(path string) (warnings []string) {
+	all, err := versionsOf(path)
+	if err != nil {
+		return []string{"its older versions were not looked at: " + err.Error()}
+	}
+	for _, v := range all {
+		if v.info.Err != nil {
+			warnings = append(warnings, fmt.Sprintf("version %d cannot be read: %s", v.generation, placeOf(v.info.Err)))
+		}
+	}
+	return warnings
+}
+
 // verdict prints a line as soon as it is known: there is no width to wait for.
 func (a *app) verdict(name string, v verdict) {
-	detail := ""
+	var notes []string
 	switch {
 	case v.Problem != nil:
-		detail = v.Problem.String()
-	case v.Torn != nil && v.Torn.Live:
-		detail = fmt.Sprintf("%d bytes from byte %d on are being written now", v.Torn.Bytes, v.Torn.Offset)
+		notes = append(notes, v.Problem.String())
 	case v.Torn != nil:
-		detail = fmt.Sprintf("torn tail of %d bytes from byte %d on, never acknowledged; the next start cuts it off and keeps a copy", v.Torn.Bytes, v.Torn.Offset)
+		notes = append(notes, tornText(v.Torn))
 	}
-	if detail == "" && len(v.Warnings) > 0 {
-		detail = "but: " + inline(strings.Join(v.Warnings, "; "))
+	if len(v.Warnings) > 0 {
+		notes = append(notes, "but: "+inline(strings.Join(v.Warnings, "; ")))
 	}
+	for _, l := range v.Leftovers {
+		notes = append(notes, l.String())
+	}
+	detail := strings.Join(notes, "; ")
 	if !a.out.tty {
 		a.out.row(cell(name), v.Status, fmt.Sprint(v.Records), fmt.Sprint(v.Bytes), detail)
 		return
 	}
-	if detail == "" {
-		detail = fmt.Sprintf("%s, %s", count(int(v.Records), "record"), size(v.Bytes))
+	if v.Problem == nil {
+		notes = append([]string{fmt.Sprintf("%s, %s", count(int(v.Records), "record"), size(v.Bytes))}, notes...)
+		detail = strings.Join(notes, "; ")
 	}
 	a.out.line(fmt.Sprintf("%-12s  %s  %s", a.out.status(v.Status), cell(name), detail))
+}
+
+func tornText(t *tornJSON) string {
+	if t.Live {
+		return fmt.Sprintf("%d bytes from byte %d on are being written now", t.Bytes, t.Offset)
+	}
+	return fmt.Sprintf("torn tail of %d bytes from byte %d on, never acknowledged; the next start cuts it off and keeps a copy", t.Bytes, t.Offset)
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/pawlgo/pawl"
-	"github.com/pawlgo/pawl/journal"
 )
 
 // Words for how a run stands. They are part of the JSON.
@@ -48,7 +48,7 @@ func statusOf(info pawl.RunInfo) string {
 var symbols = map[string]string{
 	statusRunning: "▶", statusInterrupted: "⏸", statusInProgress: "▷", statusComplete: "✓", statusFailed: "✗",
 	statusDamaged: "!", statusNewer: "!", statusUnreadable: "!",
-	"done": "✓", "in_doubt": "?", "ok": "✓", "torn": "~",
+	"done": "✓", "in_doubt": "?", "ok": "✓", "torn": "~", statusRepairable: "!", statusRepaired: "✓", statusOwned: "▶",
 }
 
 // status shows a status word: with a symbol on a terminal.
@@ -172,11 +172,19 @@ func runView(info pawl.RunInfo) runJSON {
 	if m := mainMap(info); m != nil {
 		v.Progress = &mapJSON{m.Key, m.Done, m.Failed, m.Total}
 	}
-	if info.Err != nil {
-		_, code := classify(info.Err)
-		v.Problem = &problemJSON{code, *placeOf(info.Err)}
-	}
+	v.Problem = problemOf(info)
 	return v
+}
+
+// problemOf says where and why a run cannot be read, nil if it can.
+func problemOf(info pawl.RunInfo) *problemJSON {
+	if info.Err == nil {
+		return nil
+	}
+	_, code := classify(info.Err)
+	p := &problemJSON{code, *placeOf(info.Err)}
+	p.Path = cmp.Or(p.Path, info.Path)
+	return p
 }
 
 // text is s, or null for nothing.
@@ -196,32 +204,19 @@ func raw(b []byte) json.RawMessage {
 }
 
 // readProblem is how a command ends that met a run which cannot be read.
-func (a *app) readProblem(t *target) error {
+func (a *app) readProblem(t *target) *problem {
 	p := &problem{err: t.info.Err, told: true, msg: fmt.Sprintf("%s cannot be read: %s", cell(t.name), placeOf(t.info.Err))}
+	p.exit, p.code = classify(p.err)
 	switch statusOf(t.info) {
 	case statusDamaged:
-		if p.hint = checkpointHint(t.info); p.hint == "" {
-			p.hint = "nothing was changed, and its program refuses to start it; the records before the damage: pawl log " + t.arg
-		}
+		p.hint = "nothing was changed, and its program refuses to start it; what a repair would keep: pawl repair --dry-run " + t.arg
 	case statusNewer:
 		p.hint = "nothing was changed; use the newer pawl"
 	default:
 		p.hint = "nothing was changed"
-		if _, code := classify(t.info.Err); code == "denied" {
+		if p.code == "denied" {
 			p.hint += "; see who may read the file"
 		}
 	}
 	return p
-}
-
-// checkpointHint is what the library says to do about a damaged checkpoint file: it
-// knows the older versions beside it. Journals have a reader of their own here.
-func checkpointHint(info pawl.RunInfo) string {
-	if _, isJournal := errors.AsType[*journal.CorruptError](info.Err); isJournal {
-		return ""
-	}
-	if re, ok := errors.AsType[*pawl.RunError](info.Err); ok {
-		return re.Hint
-	}
-	return ""
 }

@@ -1,0 +1,128 @@
+package spec_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pawlgo/pawl/spec"
+)
+
+const reader = "reader.py"
+
+// report is what reader.py prints for a file, in JSON. A member is null where the
+// verdict gives it no meaning.
+type report struct {
+	Verdict   string            `json:"verdict"`
+	Records   *int64            `json:"records"`
+	End       *int64            `json:"end"`
+	Torn      *int64            `json:"torn"`
+	NoNewline bool              `json:"no_newline"`
+	Offset    *int64            `json:"offset"`
+	Seq       *int64            `json:"seq"`
+	Status    string            `json:"status"`
+	Attempts  *int64            `json:"attempts"`
+	Steps     map[string]string `json:"steps"`
+	Result    *string           `json:"result"` // exact text, null if there is none
+	State     *string           `json:"state"`  // the same, or "refused"
+}
+
+// TestPythonReader lets a reader that was written from the page, by somebody who had
+// not seen pawl's code, read all vectors.
+func TestPythonReader(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("SKIPPED: there is no python3, so the second reader of the format was not tried")
+	}
+	if _, err := os.Stat(reader); err != nil {
+		t.Skipf("SKIPPED: spec/%s is missing, so the second reader of the format was not tried", reader)
+	}
+	vectors := spec.Vectors()
+	args := []string{reader}
+	dir := t.TempDir()
+	for _, v := range vectors {
+		name := filepath.Join(dir, v.Name+".jsonl")
+		if err := os.WriteFile(name, v.Journal, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, name)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), python, args...)
+	cmd.Env = append(os.Environ(), "PYTHONUTF8=1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// It may exit with a status that tells of damage: what it prints decides.
+	if err := cmd.Run(); err != nil && stdout.Len() == 0 {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	dec := json.NewDecoder(&stdout)
+	for _, v := range vectors {
+		var r report
+		if err := dec.Decode(&r); err != nil {
+			t.Fatalf("%s: %v\n%s", v.Name, err, &stderr)
+		}
+		if wrong := r.compare(v); len(wrong) > 0 {
+			t.Errorf("%s\n%s\n%s (section %s)", v.Name, strings.Join(wrong, "\n"), v.Comment, v.Section)
+		}
+	}
+	if dec.Decode(&report{}) != io.EOF {
+		t.Errorf("%s prints more than one report for a file", reader)
+	}
+}
+
+// compare returns what differs from the vector.
+func (r *report) compare(v spec.Vector) (wrong []string) {
+	differ := func(what string, got, want any) {
+		wrong = append(wrong, fmt.Sprintf("%s: %v, want %v", what, got, want))
+	}
+	number := func(what string, got *int64, want int64) {
+		switch {
+		case want < 0:
+		case got == nil:
+			differ(what, "none", want)
+		case *got != want:
+			differ(what, *got, want)
+		}
+	}
+	if r.Verdict != string(v.Expect) {
+		differ("verdict", r.Verdict, v.Expect)
+		return wrong
+	}
+	number("records", r.Records, v.Records)
+	number("end", r.End, v.End)
+	number("torn", r.Torn, v.Torn)
+	number("offset", r.Offset, v.Offset)
+	number("seq", r.Seq, v.Seq)
+	number("attempts", r.Attempts, v.Attempts)
+	if r.NoNewline != v.NoNewline {
+		differ("no_newline", r.NoNewline, v.NoNewline)
+	}
+	if v.Status != "" && r.Status != v.Status {
+		differ("status", r.Status, v.Status)
+	}
+	if v.Steps != nil && !maps.Equal(r.Steps, v.Steps) {
+		differ("steps", r.Steps, v.Steps)
+	}
+	for name, text := range map[string]struct {
+		got  *string
+		want spec.Text
+	}{"result": {r.Result, v.Result}, "state": {r.State, v.State}} {
+		var got []byte
+		refused := text.got != nil && *text.got == "refused"
+		if text.got != nil {
+			got = []byte(*text.got)
+		}
+		if err := text.want.Check(got, refused); err != nil {
+			wrong = append(wrong, name+": "+err.Error())
+		}
+	}
+	return wrong
+}
