@@ -122,7 +122,7 @@ func TestDependencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := map[string]bool{"github.com/go-json-experiment/json": true, "golang.org/x/sys": true}
-	for _, line := range strings.Split(string(mod), "\n") {
+	for line := range strings.SplitSeq(string(mod), "\n") {
 		f := strings.Fields(line)
 		if len(f) >= 2 && strings.HasPrefix(f[1], "v") && !allowed[f[0]] {
 			t.Errorf("go.mod requires %s", f[0])

@@ -3,6 +3,7 @@ package pawl
 import (
 	"io/fs"
 	"log/slog"
+	"slices"
 
 	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/vfs"
@@ -99,10 +100,8 @@ func (c *fileConfig) wrong(what string) {
 
 // warn passes a warning on, each text once.
 func (c *fileConfig) warn(msg, path string) {
-	for _, w := range c.warnings {
-		if w == msg {
-			return
-		}
+	if slices.Contains(c.warnings, msg) {
+		return
 	}
 	c.warnings = append(c.warnings, msg)
 	c.log.Warn(msg, "path", path)

@@ -157,7 +157,7 @@ func TestRawInAny(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, l := range strings.Split(strings.TrimSpace(history(t, s)), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSpace(history(t, s)), "\n") {
 		if !json.Valid([]byte(l)) {
 			t.Errorf("not JSON: %q", l)
 		}

@@ -51,7 +51,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	var got strings.Builder
-	for _, line := range strings.Split(block("console"), "\n") {
+	for line := range strings.SplitSeq(block("console"), "\n") {
 		command, ok := strings.CutPrefix(line, "$ ")
 		if !ok {
 			continue

@@ -216,7 +216,7 @@ func TestStateUnderRandomKills(t *testing.T) { // C-44
 		time.Sleep(time.Duration(rnd.Int64N(int64(60 * time.Millisecond))))
 		cmd.Process.Kill()
 		cmd.Wait()
-		for _, l := range strings.Split(out.String(), "\n") {
+		for l := range strings.SplitSeq(out.String(), "\n") {
 			var c int
 			if k, _ := fmt.Sscanf(l, "opened %d", &c); k == 1 && c != acked && c != acked+1 {
 				t.Fatalf("kill %d: opened at %d, %d was acknowledged", n, c, acked)

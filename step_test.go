@@ -194,7 +194,7 @@ func TestSameValueLiveAndReplayed(t *testing.T) { // C-15, C-18, C-19
 	if live[1] != "map[id:18446744073709551615]" {
 		t.Errorf("untyped number came back as %v", live[1])
 	}
-	for _, l := range strings.Split(strings.TrimSuffix(history(t, s), "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSuffix(history(t, s), "\n"), "\n") {
 		if strings.ContainsAny(l, "\u0085\u2028\u2029\n\r") || !json.Valid([]byte(l)) {
 			t.Errorf("not one line of JSON: %q", l)
 		}
@@ -216,7 +216,8 @@ func TestRecordThatDoesNotFit(t *testing.T) { // C-51, C-52
 		_, err := run(t, s, func(ctx context.Context) (int, error) {
 			_, err := pawl.Step(ctx, "s", func(context.Context) (struct {
 				Cursor int `json:"cursor"`
-			}, error) {
+			}, error,
+			) {
 				t.Error("ran")
 				return struct {
 					Cursor int `json:"cursor"`

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -64,9 +65,7 @@ func witnessProgram() error {
 		}
 		all := map[string]string{}
 		for _, part := range parts {
-			for k, v := range part {
-				all[k] = v
-			}
+			maps.Copy(all, part)
 		}
 		if all["report"], err = step(ctx, w, "report", "report"); err != nil {
 			return nil, err

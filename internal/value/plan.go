@@ -161,8 +161,8 @@ func (p *plan) kind(t reflect.Type, at string, visits map[reflect.Type]visit) er
 		}
 		return p.walk(t.Elem(), at+"{}", visits)
 	case reflect.Struct:
-		for i := range t.NumField() {
-			if err := p.field(t.Field(i), at, visits); err != nil {
+		for field := range t.Fields() {
+			if err := p.field(field, at, visits); err != nil {
 				return err
 			}
 		}

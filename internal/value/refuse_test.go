@@ -22,7 +22,7 @@ type (
 
 func (writeOnly) MarshalJSON() ([]byte, error)     { return []byte(`1`), nil }
 func (textWriteOnly) MarshalText() ([]byte, error) { return []byte(`x`), nil }
-func (u unstable) MarshalJSON() ([]byte, error)    { return []byte(fmt.Sprint(u.n + 1)), nil }
+func (u unstable) MarshalJSON() ([]byte, error)    { return fmt.Append(nil, u.n+1), nil }
 func (u *unstable) UnmarshalJSON(b []byte) error   { return json.Unmarshal(b, &u.n) }
 func (f fickle) IsZero() bool                      { return f == 5 }
 
