@@ -11,8 +11,10 @@ func stepVectors(s *set) {
 		again(opened().start("a").fail("a"), "a").step("a", "1"), 6, `{"a":"done"}`)
 	steps("step-running-after-fail", "The newest record under a key decides: failed, then running.",
 		again(opened().start("a").fail("a"), "a"), 5, `{"a":"running"}`)
-	steps("step-running-after-done", "The newest record under a key decides, even if it starts a done step again.",
-		again(opened().done("a", "1"), "a"), 5, `{"a":"running"}`)
+	steps("step-done-stays-done", "Without an epoch in between, a start leaves a done step done.",
+		again(opened().done("a", "1"), "a"), 5, `{"a":"done"}`)
+	steps("step-done-stays-done-after-fail", "Nor does an error undo a result.",
+		again(opened().done("a", "1"), "a").fail("a"), 6, `{"a":"done"}`)
 	steps("step-without-start", "A value without a start is a done step.", opened().step("a", "1"), 3, `{"a":"done"}`)
 	steps("step-parallel", "Steps may overlap.",
 		opened().start("a").start("b").start("c").step("b", "1").fail("a"), 7, `{"a":"failed","b":"done","c":"running"}`)

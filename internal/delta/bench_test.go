@@ -141,11 +141,7 @@ var changes = []change{
 
 // TestStateChanges bounds the size of patches to a large state.
 func TestStateChanges(t *testing.T) {
-	n := 10_000
-	if testing.Short() {
-		n = 500
-	}
-	s := newState(n)
+	s := newState(many(10_000))
 	old := encode(t, s)
 	for _, c := range changes {
 		changed := *s

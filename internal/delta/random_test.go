@@ -166,10 +166,7 @@ func check(t testing.TB, old, new []byte) []byte {
 }
 
 func TestRandomEdits(t *testing.T) {
-	cases := 100_000
-	if testing.Short() {
-		cases = 10_000
-	}
+	cases := many(100_000)
 	g := generator{rand.New(rand.NewSource(20240607))}
 	for range cases {
 		v := g.value(4)
@@ -213,10 +210,7 @@ func TestRandomHistory(t *testing.T) {
 
 // TestRandomOrder moves many items of containers too long for agree.
 func TestRandomOrder(t *testing.T) {
-	cases := 2000
-	if testing.Short() {
-		cases = 300
-	}
+	cases := many(2000)
 	g, long := generator{rand.New(rand.NewSource(5))}, strings.Repeat("x", 400)
 	for range cases {
 		v := &value{kind: "[{"[g.Intn(2)]}
@@ -254,10 +248,7 @@ func TestRandomOrder(t *testing.T) {
 // TestRandomDamage gives texts and patches that were valid before a few bytes
 // changed. Nothing is asked but that nothing panics.
 func TestRandomDamage(t *testing.T) {
-	cases := 100_000
-	if testing.Short() {
-		cases = 10_000
-	}
+	cases := many(100_000)
 	g := generator{rand.New(rand.NewSource(11))}
 	damage := func(b []byte) []byte {
 		b = slices.Clone(b)
