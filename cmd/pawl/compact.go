@@ -71,7 +71,9 @@ func (a *app) compact(ctx context.Context, args []string) error {
 				p = explain(known)
 			}
 			failed = append(failed, p)
-			v.Problem = &problemJSON{p.code, place{Path: t.info.Path, Reason: p.Error()}}
+			if v.Problem = problemOf(t.info); v.Problem == nil {
+				v.Problem = &problemJSON{p.code, place{Path: t.info.Path, Reason: p.Error()}}
+			}
 			v.After = v.Before
 		}
 		if a.json {

@@ -135,7 +135,8 @@ const exitCodesHelp = `  0    ok
 
 Any other code than 0 is a failure. ls and verify print all that can be read and then
 end with 6, 7 or 1 if something could not, in this order. Repair and compact do what they
-can of several and then end with 6, 8, 7, 4 or 1. A dry run that finds what to repair is 0.
+can of several; then the code is 6 if damage is left, else the highest. A dry run that
+finds what to repair is 0.
 
 With --json the reason is on standard error:
   {"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}`
@@ -163,8 +164,8 @@ removed within a version. A member that does not apply is null.
   show     Run           the same and uid store maps unfinished input result_bytes
   steps    StepList      items: key status map tries took_seconds started_at ended_at …
   verify   Verification  items: id status records bytes torn path problem leftovers; ok
-  repair   Repair        items: id status path problem records lost missing after original
-                         version …; dry_run ok
+  repair   Repair        items: id status path problem refused records lost missing after
+                         version original …; dry_run ok
   compact  Compaction    items: id path bytes_before bytes_after problem; ok
   version  Version       pawl library go os arch formats
   demo     Demo          seed dir steps rerun lost …

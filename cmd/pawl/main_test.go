@@ -74,9 +74,10 @@ var scrubs = []struct {
 	by string
 }{
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
-	{regexp.MustCompile(`"(\w*_seconds|bytes|pid|seed|len)":[0-9.e-]+`), `"$1":N`},
+	{regexp.MustCompile(`"(\w*_seconds|bytes(?:_\w+)?|pid|seed|len|offset)":[0-9.e-]+`), `"$1":N`},
 	{regexp.MustCompile(`"(host|crc|prev|go|os|arch|pawl|library)":"[^"]*"`), `"$1":"X"`},
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "UID"},
+	{regexp.MustCompile(`\bbytes? \d+( to \d+)?`), "byte N"},
 	{regexp.MustCompile(`took [0-9.]+[mµn]?s`), "took TOOK"},
 	{regexp.MustCompile(`(?m)^size\t\d+$`), "size\tN"},
 	{regexp.MustCompile(`process \d+ on \S+`), "process PID on HOST"},

@@ -27,8 +27,11 @@ import (
 //	big N SIZE   N steps of SIZE bytes each; then the run is let go
 //	empty        a store without runs
 //
-// and, with a file in place of a store, file, file-complete, file-exact (a result
-// that is not compact) and state: checkpoints saved twice.
+// and, with a file in place of a store, checkpoints saved twice: file, file-complete,
+// file-exact (a result that is not compact), state and state-complete; and saved more
+// often: file-versions, file-cleared (completed and begun anew), file-schema,
+// state-schema (with a schema version), state-delta (by patches). file-held holds it
+// until "release".
 func mkrunMain() {
 	if err := mkrun(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "mkrun:", err)
@@ -37,7 +40,7 @@ func mkrunMain() {
 }
 
 func mkrun(args []string) error {
-	if strings.HasPrefix(args[1], "file") || args[1] == "state" {
+	if strings.HasPrefix(args[1], "file") || strings.HasPrefix(args[1], "state") {
 		return mkcheckpoint(args[0], args[1])
 	}
 	s, err := pawl.Open(args[0])
@@ -97,21 +100,45 @@ func mkrun(args []string) error {
 }
 
 func mkcheckpoint(path, what string) error {
-	open := pawl.OpenFile[map[string]int]
-	if what == "state" {
+	open, saves := pawl.OpenFile[map[string]int], 2
+	var opts []pawl.FileOption
+	if strings.HasPrefix(what, "state") {
 		open = pawl.OpenState[map[string]int]
 	}
-	ck, err := open(path)
+	kind, variant, _ := strings.Cut(what, "-")
+	switch variant {
+	case "versions", "cleared", "held":
+		opts, saves = []pawl.FileOption{pawl.KeepVersions(4)}, 5
+	case "schema":
+		same := func(state []byte) ([]byte, error) { return state, nil }
+		opts, saves = []pawl.FileOption{pawl.Migrate(6, same)}, 5
+		if kind == "file" {
+			opts = append(opts, pawl.KeepVersions(4))
+		}
+	case "delta":
+		saves = 20
+	}
+	ck, err := open(path, opts...)
 	if err != nil {
 		return err
 	}
-	for i := range 2 {
-		err = errors.Join(err, ck.Save(map[string]int{"next": i}))
+	for i := range saves {
+		state := map[string]int{"next": i}
+		if variant == "delta" { // so large that a patch pays
+			for k := range 200 + i {
+				state[fmt.Sprint("member-", k)] = k
+			}
+		}
+		err = errors.Join(err, ck.Save(state))
 	}
-	switch what {
-	case "file-complete":
+	switch variant {
+	case "held":
+		untilReleased()
+	case "complete":
 		err = errors.Join(err, ck.Complete("done"))
-	case "file-exact":
+	case "cleared":
+		err = errors.Join(err, ck.Complete("done"), ck.Clear(), ck.Save(map[string]int{"next": 100}))
+	case "exact":
 		err = errors.Join(err, ck.Complete(json.RawMessage("{ \"a\": \"\u00e9\" }")))
 	}
 	return errors.Join(err, ck.Close())

@@ -41,8 +41,8 @@ asked only if standard input and standard error are terminals; elsewhere --yes i
 and without it the plan is printed and the exit code is 8.
 
 What is not damaged is left alone, also a torn tail, which the next start cuts off by
-itself. A run that a process has open is refused, with --dry-run too: a look at a damaged
-run takes its lock for a moment, and leaves an empty-handed .lock file at most.`,
+itself. A run that a process has open is refused, with --dry-run too: a look at what is
+damaged takes its lock for a moment, which may leave a .lock file and nothing else.`,
 		Annotations:       map[string]string{"exit": "3 not found · 4 owned · 6 nothing readable · 8 not confirmed"},
 		Args:              someRefs,
 		ValidArgsFunction: a.completeRefs,
@@ -65,7 +65,8 @@ type repairJSON struct {
 	ID      *string      `json:"id"`
 	Status  string       `json:"status"` // repairable, repaired, ok, torn, owned, damaged (not to be repaired), newer, unreadable
 	Path    string       `json:"path"`
-	Problem *problemJSON `json:"problem"`
+	Problem *problemJSON `json:"problem"` // what is wrong with the file
+	Refused *refusedJSON `json:"refused"` // why it is not repaired in spite of that
 	Torn    *tornJSON    `json:"torn"`
 
 	// Of a journal.
@@ -82,6 +83,11 @@ type repairJSON struct {
 	Original *string    `json:"original"` // where the damaged file is kept
 }
 
+type refusedJSON struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
 type keptJSON struct {
 	Path       string   `json:"path"`
 	Generation int64    `json:"generation"`
@@ -91,7 +97,7 @@ type keptJSON struct {
 type afterJSON struct {
 	Status  string    `json:"status"`
 	Steps   stepsJSON `json:"steps"`
-	InDoubt []string  `json:"in_doubt"` // keys of the steps that run again
+	InDoubt []string  `json:"in_doubt"` // keys of the steps that began and have no result: they run again if it is not complete
 }
 
 // mending is one REF under repair.
@@ -105,13 +111,13 @@ type mending struct {
 
 func (a *app) repair(ctx context.Context, args []string, f repairFlags) error {
 	var all []*mending
-	var todo []string // arguments
+	var todo, questions []string
 	for _, arg := range args {
 		t, err := a.resolve(ctx, arg)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(all, func(m *mending) bool { return m.t.info.Path == t.info.Path }) {
+		if slices.ContainsFunc(all, func(m *mending) bool { return canonical(m.t.info.Path) == canonical(t.info.Path) }) {
 			continue
 		}
 		m := a.plan(ctx, t)
@@ -121,6 +127,7 @@ func (a *app) repair(ctx context.Context, args []string, f repairFlags) error {
 		all = append(all, m)
 		if m.do != nil {
 			todo = append(todo, t.arg)
+			questions = append(questions, m.question())
 		}
 	}
 	var unconfirmed error
@@ -129,7 +136,7 @@ func (a *app) repair(ctx context.Context, args []string, f repairFlags) error {
 		if shown = a.out.tty && !a.json; shown {
 			a.repairReport(all)
 		}
-		unconfirmed = a.confirm(ctx, fmt.Sprintf("Repair %s? What is given up runs again on the next start.", strings.Join(todo, ", ")),
+		unconfirmed = a.confirm(ctx, fmt.Sprintf("What is given up runs again on the next start. Repair %s?", strings.Join(questions, ", ")),
 			"pawl repair --yes "+strings.Join(todo, " "))
 	}
 	if !f.dryRun && unconfirmed == nil {
@@ -137,11 +144,13 @@ func (a *app) repair(ctx context.Context, args []string, f repairFlags) error {
 			if m.do == nil {
 				continue
 			}
-			if err := m.do(ctx); err != nil {
-				m.fail(err)
-				continue
+			err := ctx.Err()
+			if err == nil {
+				err = m.do(ctx)
 			}
-			m.view.Status = statusRepaired
+			if m.view.Status = statusRepaired; err != nil {
+				m.fail(err)
+			}
 		}
 	}
 	a.repairPrint(all, f, shown, unconfirmed == nil)
@@ -169,13 +178,22 @@ func (a *app) plan(ctx context.Context, t *target) *mending {
 			msg: fmt.Sprintf("%s is owned by process %d on %s since %s", cell(t.name), t.info.Owner.PID, inline(t.info.Owner.Host), stamp(t.info.Owner.Since)),
 		})
 	case t.info.Err != nil && !errors.Is(t.info.Err, pawl.ErrCorrupt):
-		m.err = a.readProblem(t)
+		m.refuse(m.view.Status, a.readProblem(t))
 	case t.isCheckpoint():
 		m.planFile(ctx)
 	default:
 		m.planJournal(ctx)
 	}
 	return m
+}
+
+// question names it and what it costs: standard output may be a file.
+func (m *mending) question() string {
+	v := m.view
+	if v.Version != nil {
+		return fmt.Sprintf("%s (back to version %d)", cell(m.t.name), v.Version.Generation)
+	}
+	return fmt.Sprintf("%s (%s kept, %s given up)", cell(m.t.name), count(int(v.Records), "record"), count(len(v.Lost), "stretch"))
 }
 
 // sound is for what needs no repair, as far as records and checksums show.
@@ -192,10 +210,7 @@ func (m *mending) sound(ctx context.Context) {
 
 func (m *mending) refuse(status string, p *problem) {
 	m.view.Status, m.err = status, p
-	if m.view.Problem == nil {
-		e := explain(p)
-		m.view.Problem = &problemJSON{e.code, place{Path: m.t.info.Path, Reason: p.Error()}}
-	}
+	m.view.Refused = &refusedJSON{explain(p).code, strings.TrimPrefix(p.Error(), "pawl: ")}
 }
 
 // fail says why it could not be repaired.
@@ -213,7 +228,6 @@ func (m *mending) fail(err error) {
 	case "newer_format":
 		status = statusNewer
 	}
-	m.view.Problem = nil
 	m.refuse(status, p)
 }
 

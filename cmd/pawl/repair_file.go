@@ -2,14 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
-
-	"context"
 
 	"github.com/pawlgo/pawl"
 )
@@ -23,11 +23,10 @@ func (m *mending) planFile(ctx context.Context) {
 	path := m.t.info.Path
 	// What refuses a damaged file changes nothing, and tells whether its lock is free.
 	ck, err := pawl.OpenFile[json.RawMessage](path)
-	switch {
-	case err == nil:
-		err = errors.Join(errMended, ck.Close())
-		fallthrough
-	case !errors.Is(err, pawl.ErrCorrupt):
+	if err == nil {
+		err = cmp.Or(ck.Close(), error(errMended))
+	}
+	if !errors.Is(err, pawl.ErrCorrupt) {
 		m.fail(err)
 		return
 	}
@@ -61,7 +60,10 @@ func (m *mending) planFile(ctx context.Context) {
 	default:
 		m.view.Status = statusRepairable
 		m.view.Version = &keptJSON{v.path, v.generation, jsonTime(v.info.Updated)}
-		m.note = strings.TrimPrefix(hint, "nothing was changed; ")
+		// What else the library has to say. Its advice how to go back is for those
+		// who do not have this command.
+		hint, _, _ = strings.Cut(strings.TrimPrefix(hint, "nothing was changed; "), "to go back to")
+		m.note = strings.TrimSuffix(hint, "; ")
 		m.do = func(context.Context) error { return m.mendFile(path, v) }
 	}
 }
@@ -85,7 +87,7 @@ func (m *mending) mendFile(path string, v *version) error {
 		return err
 	}
 	if rec.Path == "" {
-		return errors.Join(errMended, ck.Close())
+		return cmp.Or(ck.Close(), error(errMended))
 	}
 	m.view.Version.Path, m.view.Version.Generation = rec.From, rec.Generation
 	if err := errors.Join(ck.Save(ck.State()), ck.Close()); err != nil {

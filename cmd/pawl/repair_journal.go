@@ -31,6 +31,7 @@ func (m *mending) planJournal(ctx context.Context) {
 	switch {
 	case err != nil:
 		m.fail(err)
+		m.err.hint = cmp.Or(m.err.hint, "nothing was changed")
 	case !rep.Needed:
 		refuse("there is nothing to repair in it", "every record is whole: give the file its own name back, or remove it if it is a copy")
 	case rep.Kept == 0:

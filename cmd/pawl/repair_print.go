@@ -76,6 +76,9 @@ func (a *app) finding(m *mending) (f fields) {
 	if p := v.Problem; p != nil {
 		f.add("reason", p.String())
 	}
+	if v.Refused != nil {
+		f.add("refused", inline(v.Refused.Message))
+	}
 	if v.Torn != nil {
 		f.add("torn", tornText(v.Torn))
 	}
@@ -83,7 +86,7 @@ func (a *app) finding(m *mending) (f fields) {
 	if v.Status == statusRepairable {
 		kept, lost = "would keep", "would lose"
 	}
-	if m.do == nil {
+	if m.do == nil || m.err != nil {
 		return f
 	}
 	if v.Version != nil {
@@ -117,7 +120,7 @@ func (a *app) finding(m *mending) (f fields) {
 		}
 	}
 	if v.StatesLost > 0 {
-		f.add(lost, fmt.Sprintf("%s, built on a lost one", count(v.StatesLost, "whole state")))
+		f.add(lost, fmt.Sprintf("%s, built on a lost one", count(v.StatesLost, "state")))
 	}
 	if v.NewIdentity {
 		f.add(lost, "the run's identity and input: it gets a new UID, and the idempotency keys of its steps change")
@@ -129,17 +132,21 @@ func (a *app) finding(m *mending) (f fields) {
 func (a *app) outcome(m *mending) (f fields) {
 	const most = 10 // on a terminal
 	v := m.view
-	if m.do == nil {
+	if m.do == nil || m.err != nil {
 		return f
 	}
 	if v.After != nil {
-		f.add("then", fmt.Sprintf("%s, %s", v.After.Status, stepWords(v.After.Steps)))
+		f.add("then", v.After.Status+stepWords(v.After.Steps))
+		label := "runs again"
+		if v.After.Status == string(pawl.StatusComplete) {
+			label = "no result" // and nobody needs it any more
+		}
 		for i, key := range v.After.InDoubt {
 			if i == most && a.out.tty {
-				f.add("runs again", fmt.Sprintf("and %d more", len(v.After.InDoubt)-most))
+				f.add(label, fmt.Sprintf("and %d more", len(v.After.InDoubt)-most))
 				break
 			}
-			f.add("runs again", cell(key))
+			f.add(label, cell(key))
 		}
 	}
 	switch {
@@ -154,7 +161,10 @@ func (a *app) outcome(m *mending) (f fields) {
 }
 
 func stepWords(s stepsJSON) string {
-	words := count(s.Done, "step") + " done"
+	if s == (stepsJSON{}) {
+		return "" // a journal of states
+	}
+	words := ", " + count(s.Done, "step") + " done"
 	if s.Failed > 0 {
 		words += fmt.Sprintf(", %d failed", s.Failed)
 	}
@@ -171,6 +181,8 @@ func (a *app) afterRepair(m *mending) {
 		a.hint("start its program again and it goes on from version %d", m.view.Version.Generation)
 	case after.Status == string(pawl.StatusComplete):
 		a.hint("print the result with: pawl show %s --result", m.t.arg)
+	case after.Steps == (stepsJSON{}):
+		a.hint("start its program again and it goes on from what is kept")
 	default:
 		a.hint("start its program again and it goes on; %s will not run again", count(after.Steps.Done, "finished step"))
 	}

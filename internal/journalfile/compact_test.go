@@ -21,8 +21,7 @@ type compacting struct {
 // newCompacting makes a journal of which half is history, and finds out on a copy
 // what it is compacted to.
 func newCompacting(wrap func(vfs.FS) vfs.FS) (*compacting, error) {
-	s := newStory(newExplorer(&model{wrap: wrap}), 1)
-	s.base.Before, s.base.After = nil, nil
+	s := newStory(noCrash(&model{wrap: wrap}), 1)
 	if err := s.create(); err != nil {
 		return nil, err
 	}
