@@ -81,10 +81,13 @@ func (c *Checkpoint[T]) Compact() error {
 func (b *fileBacking) compact() error { return nil }
 
 func (b *stateBacking) compact() error {
-	if b.log == nil && b.readOnly == nil {
+	if b.readOnly != nil {
+		return b.fail("compact", b.readOnly)
+	}
+	if b.log == nil {
 		return nil
 	}
-	if err := b.begin("compact"); err != nil {
+	if err := b.checkOwner("compact"); err != nil {
 		return err
 	}
 	fold, err := b.log.Compact(b.warn)

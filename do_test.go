@@ -314,7 +314,8 @@ func init() {
 		_, err = pawl.Do(context.Background(), s, "r", func(ctx context.Context) (int, error) {
 			return pawl.Step(ctx, "held", func(context.Context) (int, error) {
 				fmt.Println("holding")
-				select {}
+				time.Sleep(time.Hour)
+				return 0, nil
 			})
 		})
 		return err

@@ -243,7 +243,7 @@ func (b *fileBacking) refused(data []byte, cause error) error {
 		return b.goBack(e)
 	}
 	if v, _, err := b.newestGood(); err == nil && v != nil {
-		e.Hint += fmt.Sprintf("; to go back to generation %d: cp %s %s, or open with pawl.FallBack", v.generation, quoteArg(v.path), quoteArg(b.path))
+		e.Hint += fmt.Sprintf("; to go back to generation %d: pawl repair %s, or open with pawl.FallBack", v.generation, quoteArg(b.path))
 	} else if d.Hint == "" {
 		e.Hint += "; restore it from a copy, or move it away to start over"
 	}

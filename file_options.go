@@ -88,7 +88,7 @@ type Recovery struct {
 	Err        error  // what is wrong with it, matches [ErrCorrupt]
 	From       string // the version that is used instead
 	Generation int64  // its generation: what was saved later runs again
-	Aside      string // where the next save sets the damaged file aside
+	Aside      string // where the next save sets the damaged file aside; with ~1, ~2, … if that is taken
 }
 
 // wrong remembers the first mistake in the options.

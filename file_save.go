@@ -134,7 +134,7 @@ func (b *fileBacking) fill(f vfs.File, data []byte) (fs.FileInfo, error) {
 	// Mode and owner first: the sync flushes what changed before the data, and
 	// need not flush what changed after it.
 	if !b.cur.absent() {
-		b.keepOwner(f, b.cur.info)
+		vfs.KeepOwner(f, b.cur.info, b.warn)
 	}
 	if _, err := f.WriteAt(data, 0); err != nil {
 		return nil, err
@@ -143,28 +143,6 @@ func (b *fileBacking) fill(f vfs.File, data []byte) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return f.Stat()
-}
-
-// keepOwner gives the new file the owner, group and mode of the one that it
-// replaces. Where that is not allowed the save goes on, and the group of another
-// user gets no more rights than everybody has.
-func (b *fileBacking) keepOwner(f vfs.File, old fs.FileInfo) {
-	mode := old.Mode().Perm()
-	fi, err := f.Stat()
-	if err != nil {
-		return // the sync of this file will fail too, and say so
-	}
-	uid, gid, ok := ownerOf(old)
-	newUID, newGID, _ := ownerOf(fi)
-	if ok && (uid != newUID || gid != newGID) && f.Chown(uid, gid) != nil {
-		b.warn("the file's owner could not be kept")
-		if gid != newGID && f.Chown(-1, gid) != nil {
-			mode = mode&^0o070 | mode&0o007<<3
-		}
-	}
-	if mode != fi.Mode().Perm() && f.Chmod(mode) != nil {
-		b.warn("the file's mode could not be kept")
-	}
 }
 
 // rename puts the new file in the place of the old one.

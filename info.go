@@ -235,7 +235,7 @@ func (s *Store) readRun(path, lockPath string) (RunInfo, *journal.Fold, error) {
 	// A journal copied to another name would be a second run with the first one's
 	// identity.
 	if want := runid.FileName(fold.Header.RunID) + ".jsonl"; want != filepath.Base(path) {
-		err := fmt.Errorf("%w: %s holds run %q, whose journal is %s", ErrCorrupt, path, fold.Header.RunID, want)
+		err := &journal.CorruptError{Path: path, Seq: 1, Reason: fmt.Sprintf("it holds run %q, whose journal is %s: a copy?", fold.Header.RunID, want)}
 		return RunInfo{Path: path, Size: info.Size, Err: err}, nil, err
 	}
 	return info, fold, nil

@@ -16,7 +16,8 @@ import (
 // InspectFile describes a checkpoint by its path: the JSON file of [OpenFile], the
 // Python original's included, or a journal, that of [OpenState] or of a run. Kind is
 // then "file" or "state", or what the run was given. It takes no lock and changes
-// nothing. Errors match [ErrNotFound], [ErrInvalid] (not a regular file),
+// nothing. If there is something that cannot be read, its ID, path, size and owner are set
+// all the same. Errors match [ErrNotFound], [ErrInvalid] (not a regular file),
 // [ErrCorrupt], [ErrNewerFormat], or come from the operating system.
 func InspectFile(path string) (RunInfo, error) {
 	resolved, err := resolveFile(newFileConfig(nil).fs, path)
@@ -38,10 +39,12 @@ func InspectFile(path string) (RunInfo, error) {
 		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
 	lockPath := resolved + lockSuffix
+	broken := RunInfo{ID: filepath.Base(resolved), Path: resolved, Size: fi.Size(), Owner: owner(lockPath)}
 	if isJournal {
 		info, fold, err := readRun(resolved, lockPath)
 		if err != nil {
-			return RunInfo{}, openError("", resolved, err)
+			broken.Err = openError("", resolved, err)
+			return broken, broken.Err
 		}
 		if fold.Header.Store != "" {
 			info.Owner = owner(strings.TrimSuffix(resolved, ".jsonl") + lockSuffix)
@@ -56,12 +59,13 @@ func InspectFile(path string) (RunInfo, error) {
 	b.fs = b.cfg.fs
 	rec, err := statefile.Decode(data)
 	if err != nil {
-		return RunInfo{}, b.refused(data, err)
+		broken.Err = b.refused(data, err)
+		return broken, broken.Err
 	}
 	b.adopt(rec)
 	info := RunInfo{
 		ID: filepath.Base(resolved), Kind: "file", Status: StatusInProgress, Updated: rec.At.UTC(),
-		Records: rec.Generation, Size: int64(len(data)), Path: resolved, Owner: owner(lockPath), Warnings: b.cfg.warnings,
+		Records: rec.Generation, Size: int64(len(data)), Path: resolved, Owner: broken.Owner, Warnings: b.cfg.warnings,
 	}
 	if rec.Complete {
 		info.Status = StatusComplete

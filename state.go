@@ -234,8 +234,8 @@ func (b *stateBacking) begin(op string) error {
 	if b.readOnly != nil {
 		return b.fail(op, b.readOnly)
 	}
-	if !b.lock.Intact() {
-		return &RunError{Op: op, Path: b.path, Err: fmt.Errorf("%w: somebody removed the lock file", ErrLeaseLost), Hint: "nothing was written; another process may own the file now, open it again"}
+	if err := b.checkOwner(op); err != nil {
+		return err
 	}
 	if b.log == nil {
 		body := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
@@ -256,6 +256,15 @@ func (b *stateBacking) begin(op string) error {
 	}
 	b.attempt = true
 	return nil
+}
+
+// checkOwner notices that somebody removed the lock file. Whoever then locked a new one
+// finds the journal locked too, but not a journal that is not there yet.
+func (b *stateBacking) checkOwner(op string) error {
+	if b.lock.Intact() {
+		return nil
+	}
+	return &RunError{Op: op, Path: b.path, Err: fmt.Errorf("%w: somebody removed the lock file", ErrLeaseLost), Hint: "nothing was written; another process may own the file now, open it again"}
 }
 
 // id is the run ID that stands in the first record: the file's name.

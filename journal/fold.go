@@ -149,7 +149,9 @@ func (f *Fold) Apply(r *Record) {
 	case KindRun:
 		f.header(r)
 	case KindAttempt:
-		f.Status, f.Error = InProgress, ""
+		if f.Status != Complete { // a result stays one, but for a clear
+			f.Status, f.Error = InProgress, ""
+		}
 		f.Attempt = Attempt{N: r.Int("n"), Host: r.Str("host"), PID: r.Int("pid"), At: r.Time()}
 		f.Attempts = f.Attempt.N
 		f.attemptSeq = r.Seq
@@ -180,9 +182,13 @@ func (f *Fold) Apply(r *Record) {
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
 	case KindFailed:
-		f.Status, f.Error, f.endSeq = Failed, r.Str("error"), r.Seq
+		if f.Status != Complete {
+			f.Status, f.Error, f.endSeq = Failed, r.Str("error"), r.Seq
+		}
 	case KindInterrupted:
-		f.endSeq = r.Seq
+		if f.Status != Complete {
+			f.endSeq = r.Seq
+		}
 	case KindRepair:
 		f.Repairs++
 	default:

@@ -86,8 +86,8 @@ func statusVectors(s *set) {
 		clean(7, len(b.b), meaning{"complete", 2, `{"a":"done"}`, "true", ""}))
 
 	b = four().complete("1").acked().attempt(2)
-	s.add("status-attempt-after-complete", "6", "A new attempt makes even a complete run in progress.", b.b,
-		clean(6, len(b.b), meaning{"in_progress", 2, `{"a":"done"}`, "?", ""}))
+	s.add("status-attempt-after-complete", "6", "A complete run stays complete, whatever opens it.", b.b,
+		clean(6, len(b.b), meaning{"complete", 2, `{"a":"done"}`, "1", ""}))
 
 	b = four().complete("1").acked().add(kind("clear")).done("b", "2").complete("3")
 	s.add("status-clear-and-again", "6", "After a clear the work starts over, with the same attempt.", b.b,

@@ -227,6 +227,8 @@ func (m *mending) fail(err error) {
 		status = statusDamaged
 	case "newer_format":
 		status = statusNewer
+	case "conflict":
+		status = "ok" // mended meanwhile
 	}
 	m.refuse(status, p)
 }

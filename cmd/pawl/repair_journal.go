@@ -20,8 +20,8 @@ func (m *mending) planJournal(ctx context.Context) {
 		m.sound(ctx)
 		return
 	}
-	path := canonical(m.t.info.Path) // the library finds the lock by it
-	rep, err := repair.Journal(path, true)
+	path := canonical(m.t.info.Path) // its name and directory say which run it is
+	rep, err := repair.Journal(path, repair.Options{DryRun: true})
 	refuse := func(what, hint string) {
 		m.refuse(statusDamaged, &problem{
 			err: m.t.info.Err, told: true, hint: "nothing was changed; " + hint,
@@ -53,7 +53,7 @@ func (m *mending) planJournal(ctx context.Context) {
 }
 
 func (m *mending) mendJournal(ctx context.Context, path string) error {
-	rep, err := repair.Journal(path, false)
+	rep, err := repair.Journal(path, repair.Options{})
 	if err != nil {
 		return err
 	}

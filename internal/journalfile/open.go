@@ -252,7 +252,7 @@ func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, err
 		}
 		name = fmt.Sprintf("%s.torn-%d.%d", j.path, off, n)
 	}
-	w, err := newWriter(j.fs, j.path+".torn"+tempSuffix, 0, 0)
+	w, err := newWriter(j.fs, j.path+".torn"+tempSuffix, j.f, 0, 0, warn)
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,9 @@ type Repaired struct {
 	Aside      string         // where the original is kept
 }
 
+// ErrNoID says that a repair must be told the run's ID.
+var ErrNoID = errors.New("the run's ID is not known")
+
 // Identity is what the first record of a journal says of its run.
 type Identity struct{ ID, UID, Store string }
 
@@ -64,6 +67,9 @@ func Repair(fsys vfs.FS, path string, who Identity, dry bool, warn func(string))
 	}
 	if dry {
 		return rep, nil
+	}
+	if rep.HeaderLost && who.ID == "" {
+		return rep, fmt.Errorf("%w: the first record of %s is lost, and its file name holds only a part of the ID", ErrNoID, path)
 	}
 	if rep.Kept == 0 {
 		return rep, fmt.Errorf("no record of %s can be read: %w", path, rep.Why)
@@ -154,7 +160,7 @@ func (c *stateChecker) reachable(r *journal.Record) (bool, error) {
 }
 
 func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
-	w, err := newWriter(fsys, path+tempSuffix, s.lastSeq, s.lastCRC)
+	w, err := newWriter(fsys, path+tempSuffix, s.src, s.lastSeq, s.lastCRC, warn)
 	if err != nil {
 		return err
 	}
@@ -166,7 +172,11 @@ func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
 		_, err = w.check()
 	}
 	if err == nil {
-		s.rep.Aside, err = keepOriginal(fsys, path)
+		s.rep.Aside, err = keepOriginal(fsys, s.src, s.size, path)
+	}
+	if err == nil {
+		// The second name must be durable before the first one goes.
+		err = SyncDir(fsys, dirOf(path), warn)
 	}
 	if err == nil {
 		// The original has its second name by now, and a reader finds one of the
@@ -224,14 +234,34 @@ func (s *salvager) header(r *journal.Record) []byte {
 	return b.Bytes()
 }
 
-// keepOriginal gives the damaged file a second name.
-func keepOriginal(fsys vfs.FS, path string) (string, error) {
+// keepOriginal gives the damaged file a second name, or copies it where there are no
+// hard links.
+func keepOriginal(fsys vfs.FS, src vfs.File, size int64, path string) (string, error) {
 	for n := 1; n < 1000; n++ {
 		name := fmt.Sprintf("%s.damaged-%d", path, n)
 		err := fsys.Link(path, name)
+		if err != nil && (errors.Is(err, fs.ErrPermission) || vfs.IsUnsupported(err)) {
+			err = copyFile(fsys, src, size, name)
+		}
 		if !errors.Is(err, fs.ErrExist) {
 			return name, err
 		}
 	}
 	return "", fmt.Errorf("%s: too many damaged copies beside it", path)
+}
+
+func copyFile(fsys vfs.FS, src vfs.File, size int64, name string) error {
+	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, writerBuffer)
+	for off := int64(0); off < size && err == nil; {
+		var n int
+		if n, err = src.ReadAt(buf[:min(int64(len(buf)), size-off)], off); n > 0 {
+			_, err = f.WriteAt(buf[:n], off)
+		}
+		off += int64(n)
+	}
+	return errors.Join(err, f.Sync(), f.Close())
 }

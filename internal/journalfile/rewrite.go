@@ -40,7 +40,7 @@ func (j *File) Compact(warn func(string)) (*journal.Fold, error) {
 	if err := journal.WithPath(sc.Err(), j.path); err != nil {
 		return nil, err
 	}
-	w, err := newWriter(j.fs, j.path+tempSuffix, j.seq, j.crc)
+	w, err := newWriter(j.fs, j.path+tempSuffix, j.f, j.seq, j.crc, warn)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,9 @@ type writer struct {
 
 const writerBuffer = 1 << 20
 
-// newWriter begins a file whose first record follows record seq.
-func newWriter(fsys vfs.FS, name string, seq int64, crc uint32) (*writer, error) {
+// newWriter begins a file whose first record follows record seq. It takes the place of
+// old, so it gets its mode and, if that is allowed, its owner.
+func newWriter(fsys vfs.FS, name string, old vfs.File, seq int64, crc uint32, warn func(string)) (*writer, error) {
 	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -94,10 +95,12 @@ func newWriter(fsys vfs.FS, name string, seq int64, crc uint32) (*writer, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := lockFile(f); err != nil {
+	info, err := old.Stat()
+	if err = errors.Join(err, lockFile(f)); err != nil {
 		f.Close() //nolint:errcheck // nothing was written
 		return nil, err
 	}
+	vfs.KeepOwner(f, info, warn)
 	return &writer{fs: fsys, name: name, f: f, seq: seq, crc: crc}, nil
 }
 

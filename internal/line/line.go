@@ -131,29 +131,33 @@ func (p *parser) lit(s string) {
 
 func (p *parser) hex(before, after string) (v uint32) {
 	p.lit(before)
-	for range 8 {
-		if p.bad || p.short {
-			return 0
-		}
-		if p.pos == len(p.b) {
-			p.short = true
-			return 0
-		}
-		c := p.b[p.pos]
-		switch {
-		case c >= '0' && c <= '9':
-			v = v<<4 | uint32(c-'0')
-		case c >= 'a' && c <= 'f':
-			v = v<<4 | uint32(c-'a'+10)
-		default:
-			p.bad = true
-			return 0
-		}
-		p.pos++
+	if p.bad || p.short {
+		return 0
 	}
+	digits := p.b[p.pos:min(p.pos+8, len(p.b))]
+	all := byte(0)
+	for _, c := range digits {
+		d := hexValue[c]
+		all |= d
+		v = v<<4 | uint32(d&15)
+	}
+	p.bad = all > 15
+	p.short = len(digits) < 8
+	p.pos += len(digits)
 	p.lit(after)
 	return v
 }
+
+// hexValue is the value of a small hexadecimal digit, 255 for what is none.
+var hexValue = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 255
+	}
+	for i, c := range "0123456789abcdef" {
+		t[c] = byte(i)
+	}
+	return t
+}()
 
 // int reads a decimal number of at most 15 digits without leading zeros: it is
 // exact in every JSON reader (2^53).

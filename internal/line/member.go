@@ -56,10 +56,17 @@ func Unclosed(text []byte) bool {
 // skipString returns the index behind the string that starts at i, or -1.
 func skipString(b []byte, i int) int {
 	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		start := i
+		i += n
+		escapes := 0
+		for i-escapes > start && b[i-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
 			return i + 1
 		}
 	}

@@ -20,8 +20,8 @@ func control(f *os.File, op string, fn func(fd int) error) error {
 		return err
 	}
 	var fnErr error
-	if err := conn.Control(func(fd uintptr) { fnErr = fn(int(fd)) }); err != nil {
-		return err
+	if conn.Control(func(fd uintptr) { fnErr = fn(int(fd)) }) != nil {
+		fnErr = os.ErrClosed // the only error of Control itself, which has no name
 	}
 	if fnErr != nil {
 		return &os.PathError{Op: op, Path: f.Name(), Err: fnErr}

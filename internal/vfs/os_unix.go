@@ -2,7 +2,11 @@
 
 package vfs
 
-import "os"
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
 
 func rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 
@@ -13,4 +17,13 @@ func syncDir(name string) error {
 	}
 	defer d.Close()
 	return d.Sync()
+}
+
+// ownerOf returns the user and group of a file; ok is false where there are none.
+func ownerOf(fi fs.FileInfo) (uid, gid int, ok bool) {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(st.Uid), int(st.Gid), true
 }

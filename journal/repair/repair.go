@@ -1,4 +1,4 @@
-// Package repair makes damaged journals and checkpoint files readable again. It never
+// Package repair makes damaged journals readable again. It never
 // destroys anything: the damaged original is kept beside the repaired file, and the
 // report names what was given up.
 package repair
@@ -18,6 +18,10 @@ import (
 	"github.com/pawlgo/pawl/journal"
 )
 
+// ErrNoID says that the first record is lost and the file's name, being that of a long
+// ID, holds only a part of it: name the run in [Options].
+var ErrNoID = journalfile.ErrNoID
+
 // ErrOwned says that a live process has the journal open; nothing was changed.
 var ErrOwned = errors.New("owned by another process")
 
@@ -35,15 +39,20 @@ type Report struct {
 	DryRun     bool           `json:"dry_run,omitempty"`     // nothing was changed
 }
 
+// Options say how to repair.
+type Options struct {
+	DryRun bool   // only look, take no lock and write nothing
+	ID     string // run ID, used if the first record is lost; "" takes it from the file's name
+}
+
 // Journal repairs the journal at path, of a run in a store or of a state by path. Steps
-// whose result is given up run again on the next start. With dryRun it only says
-// what it would do.
+// whose result is given up run again on the next start.
 //
 // When it returns nil the repaired journal is durable and at its path. A journal that
 // is not damaged is left as it is (Needed is false). Errors match [ErrOwned],
 // [journal.ErrNewerFormat], fs.ErrNotExist, or [journal.ErrCorrupt] if not one record can be
 // read; nothing was changed then.
-func Journal(path string, dryRun bool) (*Report, error) {
+func Journal(path string, opts Options) (*Report, error) {
 	// Where the journal really is decides which lock is its owner's.
 	resolved, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -53,27 +62,48 @@ func Journal(path string, dryRun bool) (*Report, error) {
 		return nil, err
 	}
 	who, lockPath := identify(resolved)
-	l, err := lock.Acquire(lockPath)
+	if opts.ID != "" {
+		who.ID = opts.ID
+	}
+	release, err := own(lockPath, opts.DryRun)
 	if err != nil {
-		if held, ok := errors.AsType[*lock.HeldError](err); ok {
-			return nil, fmt.Errorf("%w: %w", ErrOwned, held)
-		}
 		return nil, err
 	}
-	defer l.Release() //nolint:errcheck // ends with the process at the latest
+	defer release()
 	var warnings []string
-	rep, err := journalfile.Repair(vfs.OS, resolved, who, dryRun, func(w string) { warnings = append(warnings, w) })
+	rep, err := journalfile.Repair(vfs.OS, resolved, who, opts.DryRun, func(w string) { warnings = append(warnings, w) })
 	if rep == nil {
 		return nil, err
 	}
 	out := &Report{
 		Path: path, Needed: rep.Needed, Kept: rep.Kept, Lost: rep.Lost, Missing: rep.Missing,
-		States: rep.States, HeaderLost: rep.HeaderLost, Aside: rep.Aside, DryRun: dryRun,
+		States: rep.States, HeaderLost: rep.HeaderLost, Aside: rep.Aside, DryRun: opts.DryRun,
 	}
 	if rep.Why != nil {
 		out.Damage = rep.Why.Error()
 	}
 	return out, err
+}
+
+// own takes the lock, or only looks whether somebody has it.
+func own(path string, look bool) (release func(), err error) {
+	if look {
+		o, held, err := lock.Probe(path)
+		if err == nil && held {
+			err = fmt.Errorf("%w: %w", ErrOwned, &lock.HeldError{Path: path, Owner: o})
+		}
+		return func() {}, err
+	}
+	l, err := lock.Acquire(path)
+	if held, ok := errors.AsType[*lock.HeldError](err); ok {
+		err = fmt.Errorf("%w: %w", ErrOwned, held)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		l.Release() //nolint:errcheck // ends with the process at the latest
+	}, nil
 }
 
 // identify tells from where a journal stands what its first record would say, and
@@ -85,9 +115,7 @@ func identify(path string) (journalfile.Identity, string) {
 	if filepath.Base(dir) == "runs" {
 		if d, err := dirstore.Open(vfs.OS, filepath.Dir(dir), false, func(string) {}); err == nil {
 			who.Store = d.UID
-			if id, whole, ok := runid.FromFileName(base); ok && whole {
-				who.ID = id
-			}
+			who.ID, _, _ = runid.FromFileName(base) // "" of a name that holds a part only
 			return who, strings.TrimSuffix(path, ".jsonl") + ".lock"
 		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, dirstore.ErrNotAStore) {
 			return who, strings.TrimSuffix(path, ".jsonl") + ".lock"

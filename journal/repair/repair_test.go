@@ -79,14 +79,14 @@ func TestRepairKeepsWhatIsWhole(t *testing.T) {
 			if err := job(t, s, ran); !errors.Is(err, pawl.ErrCorrupt) || len(ran) > 0 {
 				t.Fatalf("before the repair: %v, ran %v", err, ran)
 			}
-			dry, err := repair.Journal(path, true)
+			dry, err := repair.Journal(path, repair.Options{DryRun: true})
 			if err != nil || !dry.Needed || dry.Aside != "" {
 				t.Fatalf("dry run: %+v, %v", dry, err)
 			}
 			if now, _ := os.ReadFile(path); !bytes.Equal(now, damaged) {
 				t.Fatal("the dry run changed the file")
 			}
-			rep, err := repair.Journal(path, false)
+			rep, err := repair.Journal(path, repair.Options{})
 			if err != nil || !rep.Needed || rep.HeaderLost != d.header || len(rep.Lost)+len(rep.Missing) == 0 {
 				t.Fatalf("repair: %+v, %v", rep, err)
 			}
@@ -103,7 +103,7 @@ func TestRepairKeepsWhatIsWhole(t *testing.T) {
 			if again != d.again {
 				t.Errorf("ran again: %q, want %q (%+v)", again, d.again, rep)
 			}
-			if rep, err := repair.Journal(path, false); err != nil || rep.Needed {
+			if rep, err := repair.Journal(path, repair.Options{}); err != nil || rep.Needed {
 				t.Errorf("a second repair: %+v, %v", rep, err)
 			}
 		})
@@ -112,31 +112,31 @@ func TestRepairKeepsWhatIsWhole(t *testing.T) {
 
 func TestRepairRefusals(t *testing.T) {
 	s, path := setup(t)
-	if rep, err := repair.Journal(path, false); err != nil || rep.Needed || rep.Kept == 0 {
+	if rep, err := repair.Journal(path, repair.Options{}); err != nil || rep.Needed || rep.Kept == 0 {
 		t.Errorf("a good journal: %+v, %v", rep, err)
 	}
 	r, err := s.Begin(t.Context(), "Job/1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repair.Journal(path, false); !errors.Is(err, repair.ErrOwned) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+	if _, err := repair.Journal(path, repair.Options{}); !errors.Is(err, repair.ErrOwned) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("an owned run: %v", err)
 	}
 	t.Chdir(filepath.Dir(path))
-	if _, err := repair.Journal(filepath.Base(path), false); !errors.Is(err, repair.ErrOwned) {
+	if _, err := repair.Journal(filepath.Base(path), repair.Options{}); !errors.Is(err, repair.ErrOwned) {
 		t.Errorf("an owned run by a relative path: %v", err)
 	}
 	r.Close()
 	if err := os.WriteFile(path, make([]byte, 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repair.Journal(path, false); !errors.Is(err, journal.ErrCorrupt) {
+	if _, err := repair.Journal(path, repair.Options{}); !errors.Is(err, journal.ErrCorrupt) {
 		t.Errorf("nothing readable: %v", err)
 	}
 	if now, _ := os.ReadFile(path); !bytes.Equal(now, make([]byte, 1000)) {
 		t.Error("the unreadable file was changed")
 	}
-	if _, err := repair.Journal(path+"x", false); !errors.Is(err, os.ErrNotExist) {
+	if _, err := repair.Journal(path+"x", repair.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("absent: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestRepairStates(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := repair.Journal(path, false)
+	rep, err := repair.Journal(path, repair.Options{})
 	if err != nil || rep.States == 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}

@@ -1,0 +1,91 @@
+package vfs_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pawlgo/pawl/internal/vfs"
+)
+
+// TestMain is also the program whose system calls strace makes fail.
+func TestMain(m *testing.M) {
+	if name := os.Getenv("PAWL_TEST_SYNC"); name != "" {
+		runtime.LockOSThread() // strace counts calls by thread
+		fmt.Print(syncOnce(name))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// syncOnce tells how a flush ended.
+func syncOnce(name string) string {
+	f, err := vfs.OS.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		_, err = f.WriteAt([]byte("x"), 0)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	err = f.Sync()
+	if _, ok := errors.AsType[*os.PathError](err); err != nil && !ok {
+		return fmt.Sprintf("not a PathError: %v", err)
+	}
+	errno, _ := errors.AsType[syscall.Errno](err)
+	return fmt.Sprintf("errno %d", errno)
+}
+
+// TestSyncRetriesEINTR: rule 19, of the errors of fdatasync only EINTR is tried again,
+// rule 3, no other.
+func TestSyncRetriesEINTR(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NOT TESTED: strace is not installed")
+	}
+	for _, c := range []struct {
+		inject string
+		want   string
+	}{
+		{"EINTR:when=1..3", "errno 0"},
+		{"EIO:when=1", fmt.Sprintf("errno %d", syscall.EIO)},
+		{"ENOSPC:when=1", fmt.Sprintf("errno %d", syscall.ENOSPC)},
+		{"EAGAIN:when=1", fmt.Sprintf("errno %d", syscall.EAGAIN)},
+	} {
+		cmd := exec.Command(strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error="+c.inject, os.Args[0])
+		cmd.Env = append(os.Environ(), "PAWL_TEST_SYNC="+filepath.Join(t.TempDir(), "f"))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Skipf("NOT TESTED: strace does not work here: %v: %s", err, out)
+		}
+		if string(out) != c.want {
+			t.Errorf("%s: %s, want %s", c.inject, out, c.want)
+		}
+	}
+}
+
+// TestCloseOnExec: rule 18, no descriptor is inherited by a child.
+func TestCloseOnExec(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	create(t, name)
+	found := false
+	for fd := range 64 {
+		link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+		if err != nil || link != name {
+			continue
+		}
+		found = true
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || flags&unix.FD_CLOEXEC == 0 {
+			t.Errorf("descriptor %d is inherited: %d %v", fd, flags, err)
+		}
+	}
+	if !found {
+		t.Error("the descriptor was not found: nothing was tested")
+	}
+}

@@ -1,0 +1,25 @@
+package vfs
+
+import "io/fs"
+
+// KeepOwner gives a new file the owner, group and mode of the one that it replaces.
+// Where that is not allowed it warns and goes on, and the group of another user gets
+// no more rights than everybody has.
+func KeepOwner(f File, old fs.FileInfo, warn func(string)) {
+	mode := old.Mode().Perm()
+	fi, err := f.Stat()
+	if err != nil {
+		return // syncing this file will fail too, and say so
+	}
+	uid, gid, ok := ownerOf(old)
+	newUID, newGID, _ := ownerOf(fi)
+	if ok && (uid != newUID || gid != newGID) && f.Chown(uid, gid) != nil {
+		warn("the file's owner could not be kept")
+		if gid != newGID && f.Chown(-1, gid) != nil {
+			mode = mode&^0o070 | mode&0o007<<3
+		}
+	}
+	if mode != fi.Mode().Perm() && f.Chmod(mode) != nil {
+		warn("the file's mode could not be kept")
+	}
+}
