@@ -14,6 +14,7 @@ import (
 
 // sample is a journal and what its writer knows of it.
 type sample struct {
+	n     int // in the list of all samples
 	name  string
 	bytes []byte
 	lines []string
@@ -157,10 +158,14 @@ func atSector(t testing.TB, fill bool) sample {
 }
 
 func samples(t testing.TB) []sample {
-	return []sample{
+	all := []sample{
 		allKinds(t, "r", false), allKinds(t, "r", true), batch(t, false), batch(t, true),
 		aligned(t, false), aligned(t, true), atSector(t, false), atSector(t, true),
 	}
+	for i := range all {
+		all[i].n = i
+	}
+	return all
 }
 
 // twin is a journal of another run with as many records, each as long as that of s.

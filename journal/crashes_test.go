@@ -27,11 +27,15 @@ type crash struct {
 func crashes(t testing.TB) []crash {
 	var all []crash
 	s := newSampler(t, "crash")
+	limits := crashfs.Limits{Sectors: 12, Random: 6}
+	if raceEnabled {
+		limits = crashfs.Limits{Sectors: 2, Random: 1}
+	}
 	s.base.After = func(op crashfs.Op) {
 		if op.Kind != crashfs.Write {
 			return
 		}
-		for img, v := range s.base.Images(crashfs.Limits{Sectors: 12, Random: 6}) {
+		for img, v := range s.base.Images(limits) {
 			if b := img.AppendBytes(nil, samplePath); !v.Garbage && !(v.Inside && v.Off == crashfs.Sector-1) {
 				all = append(all, crash{bytes: trimFill(b), what: fmt.Sprintf("write %d (%v)", op.OfKind, v), acked: s.s.acked})
 			}

@@ -4,9 +4,6 @@ import "testing"
 
 // TestReaderTeeth plants bugs in a reader and demands that the tests find each.
 func TestReaderTeeth(t *testing.T) {
-	if raceEnabled {
-		t.Skip("one goroutine: nothing to race")
-	}
 	all, left := samples(t), crashes(t)
 	checks := []struct {
 		name string
@@ -20,7 +17,10 @@ func TestReaderTeeth(t *testing.T) {
 		{"TestDamage/cut", func(r reader) error { return checkDamage("cut", all, r) }},
 		{"TestDamage/bit", func(r reader) error { return checkDamage("bit", all, r) }},
 	}
-	for _, bug := range oracleBugs {
+	for i, bug := range oracleBugs {
+		if raceEnabled && i%5 != 2 {
+			continue
+		}
 		found := ""
 		var err error
 		for _, c := range checks {

@@ -10,9 +10,9 @@ import (
 	"github.com/pawlgo/pawl/journal"
 )
 
-// compacting is a journal that is compacted, and the two journals that may be there
+// compaction is a journal that is compacted, and the two journals that may be there
 // while that happens.
-type compacting struct {
+type compaction struct {
 	story    *story
 	old, new *model
 	wrap     func(vfs.FS) vfs.FS
@@ -20,7 +20,7 @@ type compacting struct {
 
 // newCompacting makes a journal of which half is history, and finds out on a copy
 // what it is compacted to.
-func newCompacting(wrap func(vfs.FS) vfs.FS) (*compacting, error) {
+func newCompacting(wrap func(vfs.FS) vfs.FS) (*compaction, error) {
 	s := newStory(noCrash(&model{wrap: wrap}), 1)
 	if err := s.create(); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func newCompacting(wrap func(vfs.FS) vfs.FS) (*compacting, error) {
 			return nil, err
 		}
 	}
-	c := &compacting{story: s, old: s.m, wrap: wrap}
+	c := &compaction{story: s, old: s.m, wrap: wrap}
 	copied := s.base.Clone()
 	j, n, err := (&model{bodies: s.m.bodies, lines: s.m.lines}).open(copied, 0)
 	if err != nil {
@@ -47,7 +47,7 @@ func newCompacting(wrap func(vfs.FS) vfs.FS) (*compacting, error) {
 
 // either opens the journal, which must be the old or the new one, whole. Done says
 // that it must be the new one.
-func (c *compacting) either(base *crashfs.FS, done bool) (*model, error) {
+func (c *compaction) either(base *crashfs.FS, done bool) (*model, error) {
 	m := &model{wrap: c.wrap, first: c.new.first, bodies: c.new.bodies, lines: c.new.lines, alive: c.new.alive, acked: c.new.acked}
 	_, _, newErr := m.open(base.Clone(), m.acked)
 	if newErr == nil || done {
@@ -63,7 +63,7 @@ func (c *compacting) either(base *crashfs.FS, done bool) (*model, error) {
 
 // goOn opens what is left, appends, and cuts the power again: whichever of the two
 // journals was there then stays, with what was appended (invariant 6).
-func (c *compacting) goOn(base *crashfs.FS, done bool) error {
+func (c *compaction) goOn(base *crashfs.FS, done bool) error {
 	m, err := c.either(base, done)
 	if err != nil {
 		return err

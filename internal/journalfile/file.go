@@ -156,20 +156,16 @@ func (j *File) checkIdentity() error {
 }
 
 func (j *File) identity() error {
-	mine, err := j.f.Stat()
-	if err != nil {
-		return err
-	}
-	named, err := j.fs.Lstat(j.path)
+	same, size, err := vfs.Identify(j.fs, j.f, j.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: it is gone from its path", ErrReplaced)
 	case err != nil:
 		return err
-	case !j.fs.SameFile(mine, named):
+	case !same:
 		return fmt.Errorf("%w: another file is at its path", ErrReplaced)
-	case mine.Size() != j.filled:
-		return fmt.Errorf("%w: it has %d bytes and we left %d", ErrReplaced, mine.Size(), j.filled)
+	case size != j.filled:
+		return fmt.Errorf("%w: it has %d bytes and we left %d", ErrReplaced, size, j.filled)
 	}
 	return nil
 }

@@ -124,10 +124,11 @@ type resized struct {
 
 func (r resized) Size() int64 { return r.size }
 
-// plant is a bug: what is wrong, and which rule it breaks.
+// plant is a bug: what is wrong, which rule it breaks, and which test is to find it.
 type plant struct {
 	name string
 	rule string
+	by   string
 	with func(p *planted)
 }
 
@@ -141,8 +142,16 @@ func (b plant) wrap(fsys vfs.FS) vfs.FS {
 
 func isTemp(name string) bool { return strings.HasSuffix(name, ".new") }
 
+// The tests that find them.
+const (
+	crash      = "TestCrashEveryOperation"
+	faulty     = "TestFaults"
+	replaced   = "TestReplaced"
+	compacting = "TestCrashWhileCompacting"
+)
+
 var plants = []plant{
-	{"a record is acknowledged without a flush", "1", func(p *planted) {
+	{"a record is acknowledged without a flush", "1", crash, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if isTemp(f.name) && f.syncs == 1 {
 				return f.File.Sync() // of the first record, see below
@@ -150,7 +159,7 @@ var plants = []plant{
 			return nil
 		}
 	}},
-	{"a record is acknowledged before its flush", "1", func(p *planted) {
+	{"a record is acknowledged before its flush", "1", crash, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if isTemp(f.name) && f.syncs == 1 {
 				return f.File.Sync()
@@ -168,7 +177,7 @@ var plants = []plant{
 			return f.File.WriteAt(b, off)
 		}
 	}},
-	{"what a short write left is not cut off", "2", func(p *planted) {
+	{"what a short write left is not cut off", "2", faulty, func(p *planted) {
 		p.blind = true
 		p.truncate = func(f *plantedFile, size int64) error {
 			if f.failed {
@@ -177,7 +186,7 @@ var plants = []plant{
 			return f.File.Truncate(size)
 		}
 	}},
-	{"the cut behind a short write, or behind torn bytes, is not flushed", "2, 5", func(p *planted) {
+	{"the cut behind a short write, or behind torn bytes, is not flushed", "2, 5", crash, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if f.cut {
 				f.cut = false
@@ -186,7 +195,7 @@ var plants = []plant{
 			return f.File.Sync()
 		}
 	}},
-	{"a short write is taken for a write", "2", func(p *planted) {
+	{"a short write is taken for a write", "2", faulty, func(p *planted) {
 		p.blind = true
 		p.write = func(f *plantedFile, b []byte, off int64) (int, error) {
 			n, err := f.File.WriteAt(b, off)
@@ -196,7 +205,7 @@ var plants = []plant{
 			return n, err
 		}
 	}},
-	{"a failed flush is tried again and believed", "3", func(p *planted) {
+	{"a failed flush is tried again and believed", "3", faulty, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if err := f.File.Sync(); err != nil {
 				return f.File.Sync()
@@ -204,10 +213,10 @@ var plants = []plant{
 			return nil
 		}
 	}},
-	{"opening believes the page cache", "4", func(p *planted) {
+	{"opening believes the page cache", "4", faulty, func(p *planted) {
 		p.drop = func(*plantedFile, int64) error { return nil }
 	}},
-	{"opening does not flush what it then calls durable", "4", func(p *planted) {
+	{"opening does not flush what it then calls durable", "4", crash, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if f.syncs == 1 && !isTemp(f.name) {
 				return nil
@@ -215,11 +224,11 @@ var plants = []plant{
 			return f.File.Sync()
 		}
 	}},
-	{"a torn tail is not cut off", "5", func(p *planted) {
+	{"a torn tail is not cut off", "5", crash, func(p *planted) {
 		p.blind = true
 		p.truncate = func(*plantedFile, int64) error { return nil }
 	}},
-	{"a new journal is named before its content is durable", "6", func(p *planted) {
+	{"a new journal is named before its content is durable", "6", crash, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if isTemp(f.name) && f.syncs == 1 {
 				return nil
@@ -227,10 +236,10 @@ var plants = []plant{
 			return f.File.Sync()
 		}
 	}},
-	{"the name of a new journal is not made durable", "6", func(p *planted) {
+	{"the name of a new journal is not made durable", "6", crash, func(p *planted) {
 		p.syncDir = func(*planted, string) error { return nil }
 	}},
-	{"the directory is flushed before the new journal has its name", "6", func(p *planted) {
+	{"the directory is flushed before the new journal has its name", "6", crash, func(p *planted) {
 		p.rename = func(p *planted, from, to string) error {
 			if err := p.FS.SyncDir(dir); err != nil {
 				return err
@@ -239,7 +248,7 @@ var plants = []plant{
 		}
 		p.syncDir = func(*planted, string) error { return nil }
 	}},
-	{"opening does not make the name durable that a dead creator left", "6", func(p *planted) {
+	{"opening does not make the name durable that a dead creator left", "6", crash, func(p *planted) {
 		p.rename = func(p *planted, from, to string) error { p.state["renamed"]++; return p.FS.Rename(from, to) }
 		p.syncDir = func(p *planted, name string) error {
 			if p.state["renamed"] == 0 {
@@ -248,7 +257,7 @@ var plants = []plant{
 			return p.FS.SyncDir(name)
 		}
 	}},
-	{"opening does not make the name durable that a dead compaction left", "6", func(p *planted) {
+	{"opening does not make the name durable that a dead compaction left", "6", compacting, func(p *planted) {
 		p.syncDir = func(p *planted, name string) error {
 			if p.state["renamed"] == 0 && p.state["compacted"] > 0 {
 				return nil
@@ -260,7 +269,7 @@ var plants = []plant{
 			p.state["compacted"] = compactions(p.FS)
 		}
 	}},
-	{"torn bytes are not kept", "11", func(p *planted) {
+	{"torn bytes are not kept", "11", crash, func(p *planted) {
 		p.write = func(f *plantedFile, b []byte, off int64) (int, error) {
 			if strings.Contains(f.name, ".torn") {
 				return len(b), nil
@@ -268,7 +277,7 @@ var plants = []plant{
 			return f.File.WriteAt(b, off)
 		}
 	}},
-	{"torn bytes are cut off before they are kept durably", "11", func(p *planted) {
+	{"torn bytes are cut off before they are kept durably", "11", crash, func(p *planted) {
 		p.sync = func(f *plantedFile) error {
 			if strings.Contains(f.name, ".torn") {
 				return nil
@@ -276,7 +285,7 @@ var plants = []plant{
 			return f.File.Sync()
 		}
 	}},
-	{"torn bytes are cut off before their name is durable", "11", func(p *planted) {
+	{"torn bytes are cut off before their name is durable", "11", crash, func(p *planted) {
 		p.rename = func(p *planted, from, to string) error {
 			p.state["torn"] = strings.Count(to, ".torn-")
 			return p.FS.Rename(from, to)
@@ -289,10 +298,10 @@ var plants = []plant{
 			return p.FS.SyncDir(name)
 		}
 	}},
-	{"nobody looks whether the file is still at its path", "17", func(p *planted) {
+	{"nobody looks whether the file is still at its path", "17", replaced, func(p *planted) {
 		p.same = func(fs.FileInfo, fs.FileInfo) bool { return true }
 	}},
-	{"nobody looks whether the file has the size that was left", "17", func(p *planted) { p.blind = true }},
+	{"nobody looks whether the file has the size that was left", "17", replaced, func(p *planted) { p.blind = true }},
 }
 
 // compactions reads from a journal how often it was compacted.

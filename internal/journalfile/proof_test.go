@@ -43,7 +43,7 @@ func TestCrashEveryOperation(t *testing.T) {
 	stories, records, stride, want := uint64(5), 215, 1, 100_000
 	switch s := scale(); {
 	case s < 1:
-		stories, records, stride, want = 1, 60, 4, 300
+		stories, records, stride, want = 2, 20, 5, 300
 	case s > 1:
 		stories, want = 1<<62, 10_000_000
 	}

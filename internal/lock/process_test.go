@@ -125,7 +125,7 @@ func TestChildrenDoNotInherit(t *testing.T) {
 
 	l := acquire(t, path)
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "PAWL_TEST_CHILD=sleep")
+	child.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "PAWL_TEST_CHILD=sleep")
 	in, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

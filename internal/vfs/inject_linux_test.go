@@ -59,7 +59,7 @@ func TestSyncRetriesEINTR(t *testing.T) {
 		{"EAGAIN:when=1", fmt.Sprintf("errno %d", syscall.EAGAIN)},
 	} {
 		cmd := exec.Command(strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace=fdatasync", "-e", "inject=fdatasync:error="+c.inject, os.Args[0])
-		cmd.Env = append(os.Environ(), "PAWL_TEST_SYNC="+filepath.Join(t.TempDir(), "f"))
+		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "PAWL_TEST_SYNC="+filepath.Join(t.TempDir(), "f"))
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Skipf("NOT TESTED: strace does not work here: %v: %s", err, out)
