@@ -216,14 +216,14 @@ var samplesWant = map[string][]tally{
 		{Refused: 12280, Intact: 8200, Torn: 0, Unseen: 0}, // at a sector, fill true
 	},
 	"byte": {
-		{Refused: 18418, Intact: 4, Torn: 1, Unseen: 0},    // all kinds, fill false
-		{Refused: 19974, Intact: 4100, Torn: 1, Unseen: 0}, // all kinds, fill true
-		{Refused: 9057, Intact: 4, Torn: 1, Unseen: 0},     // batch, fill false
-		{Refused: 9985, Intact: 4100, Torn: 1, Unseen: 0},  // batch, fill true
-		{Refused: 2599, Intact: 4, Torn: 1, Unseen: 0},     // aligned, fill false
-		{Refused: 4607, Intact: 4100, Torn: 1, Unseen: 0},  // aligned, fill true
-		{Refused: 5766, Intact: 4, Torn: 2, Unseen: 0},     // at a sector, fill false
-		{Refused: 7286, Intact: 4100, Torn: 2, Unseen: 0},  // at a sector, fill true
+		{Refused: 18419, Intact: 4, Torn: 0, Unseen: 0},    // all kinds, fill false
+		{Refused: 19975, Intact: 4100, Torn: 0, Unseen: 0}, // all kinds, fill true
+		{Refused: 9058, Intact: 4, Torn: 0, Unseen: 0},     // batch, fill false
+		{Refused: 9986, Intact: 4100, Torn: 0, Unseen: 0},  // batch, fill true
+		{Refused: 2600, Intact: 4, Torn: 0, Unseen: 0},     // aligned, fill false
+		{Refused: 4608, Intact: 4100, Torn: 0, Unseen: 0},  // aligned, fill true
+		{Refused: 5767, Intact: 4, Torn: 1, Unseen: 0},     // at a sector, fill false
+		{Refused: 7287, Intact: 4100, Torn: 1, Unseen: 0},  // at a sector, fill true
 	},
 	"sector": {
 		{Refused: 47, Intact: 0, Torn: 6, Unseen: 0},  // all kinds, fill false
@@ -237,11 +237,11 @@ var samplesWant = map[string][]tally{
 	},
 	"line": {
 		{Refused: 265, Intact: 0, Torn: 0, Unseen: 1}, // all kinds, fill false
-		{Refused: 264, Intact: 0, Torn: 1, Unseen: 1}, // all kinds, fill true
+		{Refused: 265, Intact: 0, Torn: 0, Unseen: 1}, // all kinds, fill true
 		{Refused: 80, Intact: 0, Torn: 0, Unseen: 1},  // batch, fill false
 		{Refused: 80, Intact: 0, Torn: 0, Unseen: 1},  // batch, fill true
 		{Refused: 17, Intact: 0, Torn: 0, Unseen: 1},  // aligned, fill false
-		{Refused: 16, Intact: 0, Torn: 1, Unseen: 1},  // aligned, fill true
+		{Refused: 17, Intact: 0, Torn: 0, Unseen: 1},  // aligned, fill true
 		{Refused: 17, Intact: 0, Torn: 0, Unseen: 1},  // at a sector, fill false
 		{Refused: 17, Intact: 0, Torn: 0, Unseen: 1},  // at a sector, fill true
 	},
@@ -257,13 +257,13 @@ var samplesWant = map[string][]tally{
 	},
 	"random": {
 		{Refused: 5934, Intact: 0, Torn: 66, Unseen: 0},     // all kinds, fill false
-		{Refused: 5292, Intact: 602, Torn: 106, Unseen: 0},  // all kinds, fill true
+		{Refused: 5293, Intact: 602, Torn: 105, Unseen: 0},  // all kinds, fill true
 		{Refused: 5744, Intact: 0, Torn: 255, Unseen: 1},    // batch, fill false
-		{Refused: 4545, Intact: 1123, Torn: 331, Unseen: 1}, // batch, fill true
+		{Refused: 4548, Intact: 1123, Torn: 328, Unseen: 1}, // batch, fill true
 		{Refused: 5575, Intact: 0, Torn: 425, Unseen: 0},    // aligned, fill false
-		{Refused: 2965, Intact: 2735, Torn: 300, Unseen: 0}, // aligned, fill true
-		{Refused: 5429, Intact: 1, Torn: 569, Unseen: 1},    // at a sector, fill false
-		{Refused: 3963, Intact: 1653, Torn: 384, Unseen: 0}, // at a sector, fill true
+		{Refused: 2966, Intact: 2735, Torn: 299, Unseen: 0}, // aligned, fill true
+		{Refused: 5432, Intact: 1, Torn: 566, Unseen: 1},    // at a sector, fill false
+		{Refused: 3966, Intact: 1653, Torn: 381, Unseen: 0}, // at a sector, fill true
 	},
 }
 
@@ -328,5 +328,30 @@ func TestTwoReaders(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// checkOneByte: a bit of an acknowledged record that changes into a newline at the end of
+// a sector is no write that broke off there.
+func checkOneByte(t testing.TB, read reader) error {
+	s := newSampler(t, "one byte")
+	s.add(s.body(journal.KindStep, "a").CleanValue([]byte(`"`+string(bytes.Repeat([]byte("J"), 1500))+`"`)), true)
+	j := s.done("a value of J", true)
+	for at := 511; at < j.ends[1]; at += 512 {
+		if j.bytes[at] != 'J' {
+			continue
+		}
+		b := bytes.Clone(j.bytes)
+		b[at] ^= 'J' ^ '\n' // one bit
+		if got := read(b); got.verdict != "damaged" {
+			return fmt.Errorf("bit flipped at byte %d: %v", at, got)
+		}
+	}
+	return nil
+}
+
+func TestOneByteOfFill(t *testing.T) {
+	if err := checkOneByte(t, scan); err != nil {
+		t.Error(err)
 	}
 }

@@ -191,7 +191,9 @@ func (s *Scanner) breaksOff(y, q int64, rest []byte) (bool, error) {
 		return false, err
 	}
 	h, ok, more := line.ParseHead(text)
-	return more || ok && int64(len(text)) < h.Len && line.Unclosed(text), nil
+	// With only its closing brace missing it may as well be a whole record whose brace
+	// was changed into the newline behind it.
+	return more || ok && int64(len(text)) < h.Len-1 && line.Unclosed(text), nil
 }
 
 func allAre(b []byte, v byte) bool {

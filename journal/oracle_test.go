@@ -218,7 +218,7 @@ func (o oracle) begins(text []byte) bool {
 	if m == nil {
 		return false
 	}
-	if n, _ := strconv.Atoi(string(m[2])); n <= len(text) || n <= len(m[0]) {
+	if n, _ := strconv.Atoi(string(m[2])); n <= len(text)+1 || n <= len(m[0]) {
 		return false
 	}
 	var v json.RawMessage
