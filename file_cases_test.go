@@ -58,7 +58,7 @@ func TestC08FallBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := saved(t, 3, pawl.KeepVersions(3))
 			ckWrite(t, path, text)
-			refuses(t, path, pawl.ErrCorrupt, "to go back to generation 2: cp "+path+".v000000000002 "+path+", or open with pawl.FallBack")
+			refuses(t, path, pawl.ErrCorrupt, "to go back to generation 2: pawl repair "+path+", or open with pawl.FallBack")
 
 			var got []pawl.Recovery
 			opts := []pawl.FileOption{pawl.KeepVersions(3), pawl.FallBack(func(r pawl.Recovery) { got = append(got, r) })}
