@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pawlgo/pawl"
@@ -34,11 +35,11 @@ func (a *app) repairPrint(all []*mending, f repairFlags, shown, confirmed bool) 
 	if !confirmed {
 		return
 	}
-	var todo string
+	var todo strings.Builder
 	for _, m := range all {
 		switch m.view.Status {
 		case statusRepairable:
-			todo += " " + m.t.arg
+			todo.WriteString(" " + m.t.arg)
 		case statusRepaired:
 			a.afterRepair(m)
 		case "ok":
@@ -47,8 +48,8 @@ func (a *app) repairPrint(all []*mending, f repairFlags, shown, confirmed bool) 
 			a.hint("%s is not damaged: what is torn the next start cuts off by itself; nothing was changed", cell(m.t.name))
 		}
 	}
-	if todo != "" {
-		a.hint("nothing was changed; to do it: pawl repair%s", todo)
+	if todo.String() != "" {
+		a.hint("nothing was changed; to do it: pawl repair%s", todo.String())
 	}
 }
 

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// page is what the kernel caches at a time, in sectors of a file.
-const page = 8
+// folio is what the kernel caches and drops at a time, in sectors of a file: large
+// writes make large folios, of a megabyte on ext4 (measured, Linux 6.18).
+const folio = 2048
 
 // inode is a file or a directory.
 type inode struct {
@@ -97,14 +98,16 @@ func (n *inode) sync() {
 	n.vers, n.sizes, n.op = nil, nil, 0
 }
 
-// failSync drops what is dirty, except that the first reached sectors are on the
-// device. The size is metadata and stays to be written.
+// failSync drops what is dirty, except that the first reached sectors, or the last
+// -reached ones, are on the device. The size is metadata and stays to be written.
 func (n *inode) failSync(reached int) {
-	for _, i := range n.dirtySectors() {
-		if reached == 0 {
-			break
-		}
-		reached--
+	dirty := n.dirtySectors()
+	if reached < 0 {
+		dirty = dirty[max(0, len(dirty)+reached):]
+	} else {
+		dirty = dirty[:min(len(dirty), reached)]
+	}
+	for _, i := range dirty {
 		if i >= len(n.dev.sec) && i < len(n.cur.sec) {
 			n.dev.resize(min(int64(i+1)*Sector, n.cur.size))
 		}
@@ -115,15 +118,17 @@ func (n *inode) failSync(reached int) {
 	n.vers = nil
 }
 
-// dropCache makes clean pages from off on show what the device holds.
+// dropCache makes clean folios from off on show what the device holds. One that begins
+// before off stays.
 func (n *inode) dropCache(off int64) {
-	const pageSize = page * Sector
-	for p := int((off + pageSize - 1) / pageSize); p*page < len(n.cur.sec); p++ {
+	const size = folio * Sector
+	for first := int((off+size-1)/size) * folio; first < len(n.cur.sec); first += folio {
+		end := min(first+folio, len(n.cur.sec))
 		clean := true
-		for i := p * page; i < (p+1)*page; i++ {
-			clean = clean && len(n.vers[i]) == 0
+		for i := range n.vers {
+			clean = clean && (i < first || i >= end)
 		}
-		for i := p * page; clean && i < min((p+1)*page, len(n.cur.sec)); i++ {
+		for i := first; clean && i < end; i++ {
 			var s *sector
 			if i < len(n.dev.sec) {
 				s = n.dev.sec[i]

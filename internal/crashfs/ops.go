@@ -64,8 +64,8 @@ type Fault struct {
 	Err error // what it returns, as the Err of a *fs.PathError; nil for no fault
 	// Short is how many bytes a failing write writes.
 	Short int
-	// Reached is how many dirty sectors reach the device before a sync fails;
-	// the others are dropped.
+	// Reached is how many dirty sectors reach the device before a sync fails, of
+	// the first ones, or of the last ones if it is negative; the others are dropped.
 	Reached int
 	// Done says that the operation takes effect although it reports an error.
 	Done bool

@@ -64,14 +64,16 @@ func (s *story) die() error {
 func (s *story) loseAppend(size int) error {
 	next := body(journal.KindStep, s.m.alive+1, size)
 	s.m.bodies = append(s.m.bodies[:s.m.alive], next)
-	var left []*crashfs.FS
+	type image struct {
+		fs *crashfs.FS
+		v  crashfs.Variant
+	}
+	var left []image
 	s.base.Before = nil
 	s.base.After = func(op crashfs.Op) {
 		if op.Kind == crashfs.Write {
 			for img, v := range s.base.Images(crashfs.Limits{Sectors: 8, Random: 4, Seed: s.r.Uint64()}) {
-				if !v.Garbage && !(v.Inside && v.Off == crashfs.Sector-1) {
-					left = append(left, img)
-				}
+				left = append(left, image{img, v})
 			}
 		}
 	}
@@ -79,7 +81,12 @@ func (s *story) loseAppend(size int) error {
 		return err
 	}
 	s.m.alive = s.m.acked
-	return s.on(left[s.r.IntN(len(left))], s.m.acked)
+	for {
+		img := left[s.r.IntN(len(left))]
+		if _, _, err := s.m.open(img.fs.Clone(), s.m.acked); !s.x.mayRefuse(img.fs, img.v, err) {
+			return s.on(img.fs, s.m.acked)
+		}
+	}
 }
 
 // on goes on with a file system, as after a restart: at least floor records are

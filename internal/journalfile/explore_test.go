@@ -1,13 +1,16 @@
 package journalfile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/crashfs"
+	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -113,7 +116,7 @@ func (x *explorer) recover(img *crashfs.FS, h uint64, v crashfs.Variant, where f
 	x.checked++
 	j, n, err := x.m.open(img, x.m.acked)
 	switch {
-	case x.mayRefuse(v, err):
+	case x.mayRefuse(img, v, err):
 		return -1
 	case err != nil:
 		x.fail(where(), err)
@@ -128,10 +131,11 @@ func (x *explorer) recover(img *crashfs.FS, h uint64, v crashfs.Variant, where f
 }
 
 // mayRefuse counts what a journal is refused for although nothing but the power
-// failed, which is allowed in two cases, both beyond what disks do: a sector holds
-// bytes that nobody wrote; or exactly one byte of a sector was not written, which
-// cannot be told from a changed bit.
-func (x *explorer) mayRefuse(v crashfs.Variant, err error) bool {
+// failed, which is allowed in three cases, all beyond what disks do: a sector holds
+// bytes that nobody wrote; exactly one byte of a sector was not written, which
+// cannot be told from a changed bit; or a cut inside a sector spares all of a line but
+// its closing brace, which cannot be told from a whole line with a damaged brace.
+func (x *explorer) mayRefuse(img *crashfs.FS, v crashfs.Variant, err error) bool {
 	why := ""
 	switch {
 	case !errors.Is(err, errRefused):
@@ -140,6 +144,8 @@ func (x *explorer) mayRefuse(v crashfs.Variant, err error) bool {
 		why = "garbage"
 	case v.Inside && v.Off == crashfs.Sector-1:
 		why = "one byte of a sector short"
+	case v.Inside && braceShort(img, err):
+		why = "a brace short"
 	default:
 		return false
 	}
@@ -189,7 +195,7 @@ func (x *explorer) recoverCut(base *crashfs.FS, n int, kept aside, first func() 
 				var err error
 				if _, got, err = m.open(img, m.acked); err != nil {
 					got = -1
-					if !x.mayRefuse(v, err) {
+					if !x.mayRefuse(img, v, err) {
 						x.fail(where(), err)
 					}
 				} else if kept.lost(img) {
@@ -257,4 +263,22 @@ func (c *counts) String() string {
 	}
 	fmt.Fprintf(&b, "%d distinct images, opened %d times; refused: %v", c.images, c.opened, c.refused)
 	return b.String()
+}
+
+// braceShort reports whether all that is wrong with the line that a journal is refused
+// for is that its closing brace is missing.
+func braceShort(img *crashfs.FS, err error) bool {
+	damage, ok := errors.AsType[*journal.CorruptError](err)
+	f, openErr := img.OpenFile(path, os.O_RDONLY, 0)
+	if !ok || openErr != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, 1<<20)
+	n, _ := f.ReadAt(b, damage.Offset)
+	text, _, _ := bytes.Cut(bytes.TrimLeft(b[:n], "\n"), []byte("\n"))
+	text, _, _ = bytes.Cut(text, []byte{0})
+	text = append(bytes.Clone(text), '}')
+	h, ok, _ := line.ParseHead(text)
+	return ok && line.Verify(text, h)
 }

@@ -25,7 +25,7 @@ func faultsOf(kind crashfs.Kind, errno syscall.Errno) []crashfs.Fault {
 	case crashfs.Write:
 		return []crashfs.Fault{{Err: errno}, {Err: errno, Short: 1}, {Err: errno, Short: 300}, {Err: errno, Short: 1 << 20}}
 	case crashfs.Sync:
-		return []crashfs.Fault{{Err: errno}, {Err: errno, Reached: 1}, {Err: errno, Done: true}}
+		return []crashfs.Fault{{Err: errno}, {Err: errno, Reached: 1}, {Err: errno, Reached: -1}, {Err: errno, Done: true}}
 	case crashfs.Rename, crashfs.SyncDir, crashfs.Truncate:
 		return []crashfs.Fault{{Err: errno}, {Err: errno, Done: true}}
 	default:

@@ -1,12 +1,10 @@
 package journalfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -159,7 +157,7 @@ func (j *File) rereadFrom(off, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := j.f.DropCache(pageStart(off)); err != nil {
+	if err := j.f.DropCache(off &^ (folioMax - 1)); err != nil {
 		return false, err
 	}
 	after, err := j.sum(seed, off, size)
@@ -185,8 +183,11 @@ func (j *File) sum(seed maphash.Seed, off, size int64) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// pageStart rounds down to a page: the kernel drops whole pages only.
-func pageStart(off int64) int64 { return off &^ (1<<16 - 1) }
+// folioMax is the largest unit in which a page cache may hold a file, in bytes, with
+// the largest pages that Linux knows. The kernel drops whole units only, and leaves
+// one that begins before the given offset as it is: filling a megabyte ahead makes
+// units of a megabyte on ext4.
+const folioMax = 128 << 20
 
 func (j *File) bytes(off, size int64) ([]byte, error) {
 	b := make([]byte, max(0, size-off))
@@ -231,70 +232,6 @@ func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
 	// Before anything is appended: else a power cut could bring the torn bytes
 	// back behind new records.
 	return rec, j.f.Sync()
-}
-
-// keepAside writes torn bytes to a file of their own, without the fill at their end.
-// The file gets its name when its content is durable, so that a recovery that is
-// cut short leaves no half of it.
-func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, error) {
-	name := fmt.Sprintf("%s.torn-%d", j.path, off)
-	for n := 2; ; n++ {
-		same, err := j.holds(name, torn)
-		if same {
-			// An earlier recovery was cut short behind the rename.
-			return name, SyncDir(j.fs, dirOf(j.path), warn)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
-		name = fmt.Sprintf("%s.torn-%d.%d", j.path, off, n)
-	}
-	w, err := newWriter(j.fs, j.path+".torn"+tempSuffix, j.f, 0, 0, warn)
-	if err != nil {
-		return "", err
-	}
-	w.buf = torn
-	if err = w.finish(); err == nil {
-		err = j.fs.Rename(w.name, name)
-	}
-	if err != nil {
-		w.discard()
-		return "", err
-	}
-	if err := w.f.Close(); err != nil {
-		return "", err
-	}
-	return name, SyncDir(j.fs, dirOf(j.path), warn)
-}
-
-// worthKeeping leaves the fill at the end out: its length is in the report. Of
-// nothing but fill a little remains, to show which.
-func worthKeeping(torn []byte) []byte {
-	n := len(torn)
-	for n > 0 && (torn[n-1] == 0 || torn[n-1] == '\n') {
-		n--
-	}
-	if n == 0 {
-		n = min(len(torn), sector)
-	}
-	return torn[:n]
-}
-
-func (j *File) holds(name string, want []byte) (bool, error) {
-	f, err := j.fs.OpenFile(name, os.O_RDONLY|noFollow, 0)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	got := make([]byte, len(want)+1)
-	n, err := f.ReadAt(got, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	return bytes.Equal(got[:n], want), nil
 }
 
 // SyncDir makes the names in dir durable. Where the file system cannot do that,

@@ -24,13 +24,14 @@ func TestTeeth(t *testing.T) {
 			return err
 		},
 		replaced: checkReplaced,
+		folios:   checkLargeFolio,
 		compacting: func(wrap func(vfs.FS) vfs.FS) error {
 			_, err := crashCompaction(wrap)
 			return err
 		},
 	}
 	for i, p := range plants {
-		if scale() < 1 && i%5 != 0 {
+		if scale() < 1 && i%2 != 0 {
 			continue
 		}
 		if err := tests[p.by](p.wrap); err == nil {

@@ -29,8 +29,8 @@ func control(f *os.File, op string, fn func(fd int) error) error {
 	return nil
 }
 
-// dropCache works on clean pages only: callers sync first. The kernel drops
-// whole pages, so the range starts at off rounded up; callers round down.
+// dropCache works on clean pages only: callers sync first. The kernel drops whole
+// folios, so the range starts at off rounded up; callers round down.
 func dropCache(f *os.File, off int64) error {
 	err := control(f, "fadvise", func(fd int) error { return unix.Fadvise(fd, off, 0, unix.FADV_DONTNEED) })
 	if IsUnsupported(err) {

@@ -47,8 +47,9 @@ type File interface {
 	// would mean nothing.
 	Sync() error
 	Truncate(size int64) error
-	// DropCache syncs nothing and forgets cached pages from off on, so that the
-	// next read shows what the device holds. No-op where there is no such call.
+	// DropCache syncs nothing and forgets what is cached from off on, so that the
+	// next read shows what the device holds. A folio, which may be megabytes large,
+	// stays if it begins before off. No-op where there is no such call.
 	DropCache(off int64) error
 	Stat() (fs.FileInfo, error)
 	Chmod(mode fs.FileMode) error

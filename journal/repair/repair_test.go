@@ -96,12 +96,12 @@ func TestRepairKeepsWhatIsWhole(t *testing.T) {
 			if err := job(t, s, ran); err == nil || err.Error() != "not yet" {
 				t.Fatalf("after the repair: %v", err)
 			}
-			again := ""
+			var again strings.Builder
 			for key := range ran {
-				again += key
+				again.WriteString(key)
 			}
-			if again != d.again {
-				t.Errorf("ran again: %q, want %q (%+v)", again, d.again, rep)
+			if again.String() != d.again {
+				t.Errorf("ran again: %q, want %q (%+v)", again.String(), d.again, rep)
 			}
 			if rep, err := repair.Journal(path, repair.Options{}); err != nil || rep.Needed {
 				t.Errorf("a second repair: %+v, %v", rep, err)

@@ -1,0 +1,74 @@
+package journalfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// keepAside writes torn bytes to a file of their own, without the fill at their end.
+// The file gets its name when its content is durable, so that a recovery that is
+// cut short leaves no half of it.
+func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, error) {
+	name := fmt.Sprintf("%s.torn-%d", j.path, off)
+	for n := 2; ; n++ {
+		same, err := j.holds(name, torn)
+		if same {
+			// An earlier recovery was cut short behind the rename.
+			return name, SyncDir(j.fs, dirOf(j.path), warn)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		name = fmt.Sprintf("%s.torn-%d.%d", j.path, off, n)
+	}
+	w, err := newWriter(j.fs, j.path+".torn"+tempSuffix, j.f, 0, 0, warn)
+	if err != nil {
+		return "", err
+	}
+	w.buf = torn
+	if err = w.finish(); err == nil {
+		err = j.fs.Rename(w.name, name)
+	}
+	if err != nil {
+		w.discard()
+		return "", err
+	}
+	if err := w.f.Close(); err != nil {
+		return "", err
+	}
+	return name, SyncDir(j.fs, dirOf(j.path), warn)
+}
+
+// worthKeeping leaves the fill at the end out: its length is in the report. Of
+// nothing but fill a little remains, to show which.
+func worthKeeping(torn []byte) []byte {
+	n := len(torn)
+	for n > 0 && (torn[n-1] == 0 || torn[n-1] == '\n') {
+		n--
+	}
+	if n == 0 {
+		n = min(len(torn), sector)
+	}
+	return torn[:n]
+}
+
+func (j *File) holds(name string, want []byte) (bool, error) {
+	f, err := j.fs.OpenFile(name, os.O_RDONLY|noFollow, 0)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	got := make([]byte, len(want)+1)
+	n, err := f.ReadAt(got, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return bytes.Equal(got[:n], want), nil
+}

@@ -1,0 +1,103 @@
+package journalfile_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is one line of the code changed for the worse, and the test that is to fail
+// then.
+type mutant struct {
+	file, from, to string // file and text, in the module
+	pkg, test      string
+}
+
+// mutants are bugs in the logic, where [plants] are such in the calls.
+var mutants = []mutant{
+	{"internal/journalfile/file.go", "(end-1)%sector == 0", "false", "journal", "TestDamage"},
+	{"internal/journalfile/file.go", "j.crc, j.seq+1, known, body)", "j.crc, j.seq+1, j.seq, body)", "internal/journalfile", crash},
+	{"internal/journalfile/file.go", "j.durable = max(j.durable, upTo)", "j.durable = max(j.durable, upTo+1)", "internal/journalfile", crash},
+	{"internal/journalfile/file.go", "upTo, err := j.seq, j.err", "upTo, err := j.seq+8, j.err", "internal/journalfile", crash},
+	{"internal/journalfile/file.go", "if errors.Is(err, ErrReplaced) {\n\t\tj.err = err", "if false {\n\t\tj.err = err", "internal/journalfile", replaced},
+	{"internal/journalfile/file.go", "if j.err == nil {\n\t\tj.err = fmt", "if false {\n\t\tj.err = fmt", "internal/journalfile", faulty},
+	{"internal/journalfile/file.go", "if err := j.undo(err); errors.Is(err, ErrInDoubt) {\n\t\t\treturn err\n\t\t}", "", "internal/journalfile", faulty},
+	{"internal/journalfile/create.go", "return SyncDir(j.fs, dirOf(j.path), warn)", "return nil", "internal/journalfile", crash},
+	{"internal/journalfile/open.go", "if changed {", "if changed && false {", "internal/journalfile", faulty},
+	{"internal/journalfile/open.go", "pending[0].seq <= r.Dur", "pending[0].seq <= r.Seq", "internal/journalfile", faulty},
+	{"internal/journalfile/open.go", "off &^ (folioMax - 1)", "off &^ (64<<10 - 1)", "internal/journalfile", folios},
+	{"internal/journalfile/open.go", "s.records == 1 ||", "", "internal/journalfile", crash},
+	{"internal/journalfile/open.go", "|| s.fold.Header.Incarnation > 1", "", "internal/journalfile", compacting},
+	{"internal/journalfile/open.go", "s.size%sector == 0)", "true)", "internal/journalfile", crash},
+	{"internal/journalfile/open.go", "return rec, j.f.Sync()", "return rec, nil", "internal/journalfile", crash},
+	{"internal/journalfile/aside.go", "return name, SyncDir(j.fs, dirOf(j.path), warn)\n\t\t}", "return name, nil\n\t\t}", "internal/journalfile", crash},
+	{"internal/journalfile/open.go", "j.size++\n", "", "internal/journalfile", crash},
+	{"internal/journalfile/rewrite.go", "return w.f.Sync()", "return nil", "internal/journalfile", compacting},
+	{"journal/judge.go", "r.Dur <= s.lastSeq", "true", "journal", "TestDamage"},
+	{"journal/judge.go", "r.Dur <= s.lastSeq", "false", "journal", "TestCrashImages"},
+	{"journal/judge.go", "err != nil || !inside {", "err != nil || !inside || true {", "journal", "TestCrashImages"},
+	{"journal/judge.go", "start > x", "start >= x", "journal", "TestDamage"},
+	{"journal/judge.go", "len(rest) < 2", "len(rest) < 1", "journal", "TestDamage"},
+	{"journal/judge.go", "&& line.Unclosed(text)", "", "journal", "TestDamage"},
+	{"journal/scan.go", "!bad || !s.readAgain()", "!bad || true", "journal", "TestReadBesideAnOwner"},
+	{"journal/scan.go", "return false, false // not empty: unreadable", "", "journal", "TestUnreadableIsNotDamaged"},
+	{"journal/scan.go", "case h.Prev != s.lastCRC:", "case false:", "journal", "TestDamage"},
+	{"journal/scan.go", "case h.Seq != s.lastSeq+1:", "case false:", "journal", "TestDamage"},
+	{"internal/line/line.go", "Checksum(text[covered:]) == h.CRC", "true", "journal", "TestCrashImages"},
+	{"internal/dirstore/dirstore.go", "err = journalfile.SyncDir(fsys, path, d.warn)", "_ = journalfile.SyncDir", "internal/dirstore", "TestCrashWhileMakingAStore"},
+	{"internal/dirstore/create.go", "if d.readMarker() == nil {", "if false {", "internal/dirstore", "TestOpenWhileAnotherMakesIt"},
+	{"internal/dirstore/create.go", "err := d.FS.Link(temp, name)", "err := d.FS.Rename(temp, name)", "internal/dirstore", "TestOpenWhileAnotherMakesIt"},
+	{"internal/dirstore/create.go", "errors.Join(err, f.Sync(), f.Close())", "errors.Join(err, f.Close())", "internal/dirstore", "TestCrashWhileMakingAStore"},
+	{"internal/vfs/os.go", "!errors.Is(err, syscall.EINTR)", "true", "internal/vfs", "TestSyncRetriesEINTR"},
+}
+
+// TestMutants compiles the code with one bug at a time and runs the test that is to
+// find it. It takes minutes, so only with PAWL_LONG.
+func TestMutants(t *testing.T) {
+	if scale() <= 1 {
+		t.Skip("only with PAWL_LONG=1")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	for i, m := range mutants {
+		file := filepath.Join(root, m.file)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), m.from); n != 1 {
+			t.Errorf("%s: %q is there %d times: change this table with the code", m.file, m.from, n)
+			continue
+		}
+		changed := filepath.Join(tmp, fmt.Sprint(i, ".go"))
+		overlay := filepath.Join(tmp, fmt.Sprint(i, ".json"))
+		list, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string]string{changed: strings.Replace(string(text), m.from, m.to, 1), overlay: string(list)} {
+			if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$", "./"+m.pkg)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "PAWL_LONG=")
+		out, err := cmd.CombinedOutput()
+		switch {
+		case err == nil:
+			t.Errorf("%s does not find %q in the place of %q in %s", m.test, m.to, m.from, m.file)
+		case !strings.Contains(string(out), "--- FAIL: "+m.test):
+			t.Errorf("%q in the place of %q in %s does not compile:\n%s", m.to, m.from, m.file, out)
+		default:
+			t.Logf("%s finds %q in the place of %q in %s", m.test, m.to, m.from, m.file)
+		}
+	}
+}
