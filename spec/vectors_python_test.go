@@ -102,7 +102,7 @@ func (r *report) compare(v spec.Vector) (wrong []string) {
 	number("offset", r.Offset, v.Offset)
 	number("seq", r.Seq, v.Seq)
 	number("attempts", r.Attempts, v.Attempts)
-	if r.NoNewline != v.NoNewline {
+	if readable := v.Expect == spec.Clean || v.Expect == spec.Torn; readable && r.NoNewline != v.NoNewline {
 		differ("no_newline", r.NoNewline, v.NoNewline)
 	}
 	if v.Status != "" && r.Status != v.Status {

@@ -9,8 +9,7 @@ import (
 	"os"
 )
 
-// keepAside writes torn bytes to a file of their own, without the fill at their end.
-// The file gets its name when its content is durable, so that a recovery that is
+// keepAside writes torn bytes to a file of their own. The file gets its name when its content is durable, so that a recovery that is
 // cut short leaves no half of it.
 func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, error) {
 	name := fmt.Sprintf("%s.torn-%d", j.path, off)
@@ -46,17 +45,13 @@ func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, err
 	return name, SyncDir(j.fs, dirOf(j.path), warn)
 }
 
-// worthKeeping leaves the fill at the end out: its length is in the report. Of
-// nothing but fill a little remains, to show which.
-func worthKeeping(torn []byte) []byte {
-	n := len(torn)
-	for n > 0 && (torn[n-1] == 0 || torn[n-1] == '\n') {
+// withoutFill returns b without the newlines and NUL bytes at its end.
+func withoutFill(b []byte) []byte {
+	n := len(b)
+	for n > 0 && (b[n-1] == 0 || b[n-1] == '\n') {
 		n--
 	}
-	if n == 0 {
-		n = min(len(torn), sector)
-	}
-	return torn[:n]
+	return b[:n]
 }
 
 func (j *File) holds(name string, want []byte) (bool, error) {

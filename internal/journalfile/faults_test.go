@@ -184,7 +184,11 @@ func (r *faultRun) expect(what string, err error) error {
 // for one after a power cut.
 func (r *faultRun) after() error {
 	r.base.Fault = nil
-	for img, v := range r.base.Images(crashfs.Limits{Sectors: 3, Plain: true}) {
+	l := crashfs.Limits{Sectors: 3, Plain: true}
+	if scale() < 1 {
+		l.Sectors = 1
+	}
+	for img, v := range r.base.Images(l) {
 		if _, _, err := r.m.open(img, r.m.acked); err != nil {
 			return fmt.Errorf("after a power cut (%v): %w", v, err)
 		}
@@ -202,7 +206,7 @@ func (r *faultRun) after() error {
 	again := &model{wrap: r.m.wrap, lying: true, bodies: r.m.bodies[:n], lines: r.m.lines}
 	again.settle(base, n)
 	for range 2 {
-		for img, v := range base.Images(crashfs.Limits{Sectors: 3, Plain: true}) {
+		for img, v := range base.Images(l) {
 			if _, _, err := again.open(img, again.acked); err != nil {
 				return fmt.Errorf("after opening again, power cut (%v): %w", v, err)
 			}

@@ -97,7 +97,7 @@ func (m *model) open(base *crashfs.FS, floor int) (*journalfile.File, int, error
 	if err == nil && int(fold.LastSeq) != n+max(m.first-1, 0) {
 		err = fmt.Errorf("invariant 2: the fold ends at %d and the file holds %d records", fold.LastSeq, n)
 	}
-	if err == nil && rec.Torn > 0 {
+	if err == nil {
 		err = m.keptAside(base, before, rec)
 	}
 	m.aside = aside{}
@@ -122,15 +122,24 @@ func onDevice(base *crashfs.FS) []byte {
 	return base.AppendBytes(nil, path)
 }
 
-// keptAside checks that the bytes that recovery cut off are kept.
+// keptAside checks that the bytes that recovery cut off are kept, and reported; fill is
+// neither.
 func (m *model) keptAside(base *crashfs.FS, before []byte, rec journalfile.Recovery) error {
+	m.buf = base.AppendBytes(m.buf[:0], path)
+	cut := bytes.TrimRight(before[min(len(before), len(m.buf)):], "\x00\n")
+	if rec.Torn == 0 {
+		if len(cut) > 0 {
+			return fmt.Errorf("invariant 10: %d bytes were cut off, and not reported", len(cut))
+		}
+		return nil
+	}
+	cut = bytes.TrimRight(before[rec.Offset:], "\x00\n")
 	if rec.Offset+rec.Torn != int64(len(before)) || rec.Reason == "" {
 		return fmt.Errorf("invariant 10: cut at %d of %d bytes and reported %+v", rec.Offset, len(before), rec)
 	}
-	cut := bytes.TrimRight(before[rec.Offset:], "\x00\n")
 	m.buf = base.AppendBytes(m.buf[:0], rec.Aside)
-	if kept := bytes.TrimRight(m.buf, "\x00\n"); !bytes.Equal(kept, cut) {
-		return fmt.Errorf("invariant 10: %d bytes were cut off and %q holds %d others", len(cut), rec.Aside, len(kept))
+	if !bytes.Equal(m.buf, cut) {
+		return fmt.Errorf("invariant 10: %d bytes were cut off and %q holds %d others", len(cut), rec.Aside, len(m.buf))
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/pawlgo/pawl/journal"
 )
 
-// Recovery says what opening found behind the last good record and did about it.
+// Recovery says what opening found behind the last good record and did about it. It
+// is zero if that was nothing, or nothing but fill.
 type Recovery struct {
 	Torn   int64  // bytes cut off
 	Offset int64  // where
@@ -210,13 +211,17 @@ func (j *File) cut(s *scanned, warn func(string)) (Recovery, error) {
 	// and, as soon as the file grows, half NUL, which no reader takes for unwritten.
 	j.filled = s.tail.End
 	if s.tail.Torn > 0 {
-		rec = Recovery{Torn: s.tail.Torn, Offset: s.tail.End, Reason: s.tail.Reason}
 		torn, err := j.bytes(s.tail.End, s.size)
 		if err != nil {
 			return rec, err
 		}
-		if rec.Aside, err = j.keepAside(worthKeeping(torn), s.tail.End, warn); err != nil {
-			return rec, fmt.Errorf("keeping %d torn bytes aside: %w", len(torn), err)
+		// Nothing but fill, or NUL that a power cut made of fill, is nothing that
+		// anybody wrote: it is not worth a word.
+		if torn = withoutFill(torn); len(torn) > 0 {
+			rec = Recovery{Torn: s.tail.Torn, Offset: s.tail.End, Reason: s.tail.Reason}
+			if rec.Aside, err = j.keepAside(torn, s.tail.End, warn); err != nil {
+				return rec, fmt.Errorf("keeping %d torn bytes aside: %w", len(torn), err)
+			}
 		}
 	}
 	if err := j.f.Truncate(s.tail.End); err != nil {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"time"
 )
@@ -79,16 +80,28 @@ func Acquire(path string) (*Lock, error) {
 	return nil, &os.PathError{Op: "lock", Path: path, Err: errors.New("the lock file is being replaced over and over")}
 }
 
-// patience is how long a lock is asked for: who only looks whether a lock is held
-// ([Probe]) has to take it for a moment.
-const patience = 50 * time.Millisecond
+// patience is how long a lock is asked for while nobody owns it.
+const patience = 5 * time.Second
 
+// patiently takes the lock. Who only looks whether it is held ([Probe]) has to share it
+// for a moment and must keep nobody from it; an owner holds it alone, and is noticed at
+// once.
 func patiently(f *os.File) error {
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+	for begin := time.Now(); ; {
 		err := tryLock(f)
-		if !errors.Is(err, errHeld) || time.Since(begin) > patience {
+		if !errors.Is(err, errHeld) {
 			return err
 		}
+		if shared := tryLockShared(f); shared != nil {
+			return shared // held by an owner, or something worse
+		}
+		if err := unlock(f); err != nil {
+			return err
+		}
+		if time.Since(begin) > patience {
+			return errHeld
+		}
+		time.Sleep(time.Duration(100+rand.IntN(900)) * time.Microsecond) // not in step with others
 	}
 }
 

@@ -13,6 +13,7 @@ const noFollow = unix.O_NOFOLLOW
 
 func tryLock(f *os.File) error       { return flock(f, unix.LOCK_EX) }
 func tryLockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }
+func unlock(f *os.File) error        { return flock(f, unix.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
 	for {
