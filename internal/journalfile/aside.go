@@ -2,6 +2,7 @@ package journalfile
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -45,11 +46,19 @@ func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, err
 	return name, SyncDir(j.fs, dirOf(j.path), warn)
 }
 
-// withoutFill returns b without the newlines and NUL bytes at its end.
+// withoutFill returns b without the newlines and NUL bytes at its end, of which there
+// may be a megabyte.
 func withoutFill(b []byte) []byte {
+	const newlines = 0x0a0a0a0a0a0a0a0a
 	n := len(b)
 	for n > 0 && (b[n-1] == 0 || b[n-1] == '\n') {
 		n--
+		for n >= 8 {
+			if w := binary.LittleEndian.Uint64(b[n-8:]); w != 0 && w != newlines {
+				break
+			}
+			n -= 8
+		}
 	}
 	return b[:n]
 }

@@ -34,7 +34,7 @@ func TestCrashWhileCreating(t *testing.T) {
 			t.Errorf("%s: %v", where, err)
 			return
 		}
-		for again, v := range img.Images(crashfs.Limits{}) {
+		for again, v := range img.Images(crashfs.Limits{Sectors: 2, Plain: true}) {
 			if _, _, err := m.open(again, m.acked); err != nil || len(again.Files()) != 1 {
 				t.Errorf("%s; then power cut (%v): %v, files %q", where, v, err, again.Files())
 			}

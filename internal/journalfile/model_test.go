@@ -126,14 +126,14 @@ func onDevice(base *crashfs.FS) []byte {
 // neither.
 func (m *model) keptAside(base *crashfs.FS, before []byte, rec journalfile.Recovery) error {
 	m.buf = base.AppendBytes(m.buf[:0], path)
-	cut := bytes.TrimRight(before[min(len(before), len(m.buf)):], "\x00\n")
+	cut := trimTail(before[min(len(before), len(m.buf)):])
 	if rec.Torn == 0 {
 		if len(cut) > 0 {
 			return fmt.Errorf("invariant 10: %d bytes were cut off, and not reported", len(cut))
 		}
 		return nil
 	}
-	cut = bytes.TrimRight(before[rec.Offset:], "\x00\n")
+	cut = trimTail(before[rec.Offset:])
 	if rec.Offset+rec.Torn != int64(len(before)) || rec.Reason == "" {
 		return fmt.Errorf("invariant 10: cut at %d of %d bytes and reported %+v", rec.Offset, len(before), rec)
 	}
@@ -175,7 +175,18 @@ func trimFill(b []byte) []byte {
 	return bytes.TrimRight(b, "\n")
 }
 
-var fill64 = strings.Repeat("\n", 64)
+// trimTail returns b without the newlines and NUL bytes at its end.
+func trimTail(b []byte) []byte {
+	for len(b) >= 64 && (string(b[len(b)-64:]) == fill64 || string(b[len(b)-64:]) == nul64) {
+		b = b[:len(b)-64]
+	}
+	return bytes.TrimRight(b, "\x00\n")
+}
+
+var (
+	fill64 = strings.Repeat("\n", 64)
+	nul64  = strings.Repeat("\x00", 64)
+)
 
 // isInFlight checks a record whose Append has not returned.
 func (m *model) isInFlight(text []byte, nth int) error {
