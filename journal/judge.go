@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
 )
@@ -65,14 +66,7 @@ func (s *Scanner) claimBehind(x int64) (*Record, error) {
 				break
 			}
 			i += j
-			r, err := s.recordAt(off + int64(i))
-			if err != nil {
-				return nil, err
-			}
-			if r == nil || r.Dur <= s.lastSeq {
-				continue
-			}
-			if inside, err := s.insideValue(r); err != nil || !inside {
+			if r, err := s.claimAt(off + int64(i)); r != nil || err != nil {
 				return r, err
 			}
 		}
@@ -84,31 +78,57 @@ func (s *Scanner) claimBehind(x int64) (*Record, error) {
 	return nil, nil
 }
 
-// insideValue reports whether r is a part of another record's value: a tool may
-// well return the lines of some journal, and what they claim is not about this one.
-// A line of this journal has a newline on both sides.
-func (s *Scanner) insideValue(r *Record) (bool, error) {
-	var around [2]byte
-	for i, off := range [2]int64{r.Offset - 1, r.Offset + int64(len(r.Text))} {
-		if off < 0 {
-			continue
-		}
-		if _, err := s.src.ReadAt(around[i:i+1], off); err != nil && err != io.EOF {
-			return false, err
-		}
+// claimAt returns the record at off if it is valid, says that more than the last good
+// record was durable, and is not a part of another record's value: a tool may well
+// return the lines of some journal, and what they claim is not about this one. A
+// line of this journal has a newline on both sides. What is cheap to see comes first:
+// a value may hold any number of heads that claim to be long.
+func (s *Scanner) claimAt(off int64) (*Record, error) {
+	h, err := s.headAt(off)
+	if err != nil || h.Dur <= s.lastSeq {
+		return nil, err
 	}
-	return bytes.IndexByte([]byte(":,["), around[0]) >= 0 || bytes.IndexByte([]byte("},]"), around[1]) >= 0, nil
+	if inside, err := s.isByte(off-1, ":,["); inside || err != nil {
+		return nil, err
+	}
+	if inside, err := s.isByte(off+h.Len, "},]"); inside || err != nil {
+		return nil, err
+	}
+	return s.recordAt(off)
+}
+
+// isByte reports whether the byte at off is one of some.
+func (s *Scanner) isByte(off int64, some string) (bool, error) {
+	if off < 0 {
+		return false, nil
+	}
+	var b [1]byte
+	n, err := s.src.ReadAt(b[:], off)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	return n == 1 && strings.IndexByte(some, b[0]) >= 0, nil
+}
+
+// headAt returns the head of the line at off, zero if there is none or the line would
+// not fit in the file.
+func (s *Scanner) headAt(off int64) (line.Head, error) {
+	b := make([]byte, min(int64(line.MaxHead), s.size-off))
+	if _, err := s.src.ReadAt(b, off); err != nil && err != io.EOF {
+		return line.Head{}, err
+	}
+	h, ok, _ := line.ParseHead(b)
+	if !ok || h.Len > s.size-off {
+		return line.Head{}, nil
+	}
+	return h, nil
 }
 
 // recordAt returns the valid record at off, nil if there is none.
 func (s *Scanner) recordAt(off int64) (*Record, error) {
-	head := make([]byte, min(int64(line.MaxHead), s.size-off))
-	if _, err := s.src.ReadAt(head, off); err != nil && err != io.EOF {
+	h, err := s.headAt(off)
+	if err != nil || h.Len == 0 {
 		return nil, err
-	}
-	h, ok, _ := line.ParseHead(head)
-	if !ok || h.Len > s.size-off {
-		return nil, nil
 	}
 	text := make([]byte, h.Len)
 	if _, err := s.src.ReadAt(text, off); err != nil && err != io.EOF {
