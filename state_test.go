@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/internal/vfs"
 )
 
 type agentState struct {
@@ -349,5 +351,44 @@ func TestStateMigrations(t *testing.T) { // C-51
 	_, err = pawl.OpenState[v2](path)
 	if !errors.Is(err, pawl.ErrLocked) && !errors.Is(err, pawl.ErrNewerFormat) {
 		t.Error(err)
+	}
+}
+
+// After a save that is in doubt nothing is acknowledged any more, not even the state
+// that was saved before; opening again finds one of the two, whole.
+func TestStateInDoubt(t *testing.T) { // C-39
+	for _, op := range []string{"sync", "syncdir"} {
+		t.Run(op, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s.jsonl")
+			fsys := &faultFS{FS: vfs.OS}
+			ck := openState[agentState](t, path, pawl.WithFileSystem(fsys))
+			a, b := agentState{Cursor: 1}, agentState{Cursor: 2}
+			if err := ck.Save(a); err != nil {
+				t.Fatal(err)
+			}
+			fsys.fail = func(c call) error {
+				if c.op == op {
+					return syscall.EIO
+				}
+				return nil
+			}
+			err := ck.Save(b)
+			if op == "syncdir" { // of a compaction: the new file may lose its name
+				err = ck.Compact()
+			}
+			wantErr(t, err, pawl.ErrInDoubt)
+			wantErr(t, err, syscall.EIO)
+			fsys.fail = nil
+			for _, st := range []agentState{a, b, {Cursor: 3}} {
+				if op == "syncdir" && st.Cursor == b.Cursor {
+					continue // acknowledged before the compaction
+				}
+				wantErr(t, ck.Save(st), pawl.ErrInDoubt)
+			}
+			ck.Close() //nolint:errcheck // it has failed
+			if got := openState[agentState](t, path).State(); got.Cursor != a.Cursor && got.Cursor != b.Cursor {
+				t.Errorf("found %+v", got)
+			}
+		})
 	}
 }

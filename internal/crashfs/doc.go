@@ -25,5 +25,6 @@
 //
 // A failed sync drops the dirty data: the page cache goes on showing it, the next
 // sync returns nil, and [vfs.File.DropCache] shows what the device has. That is
-// what ext4, xfs and btrfs do.
+// what ext4, xfs and btrfs do. The cache is dropped in folios of a megabyte, as large
+// writes make them.
 package crashfs
