@@ -74,7 +74,7 @@ func newCheckpoint[T any](b backing, cfg *fileConfig) (*Checkpoint[T], error) {
 	if !s.found {
 		return c, nil
 	}
-	text, err := cfg.upgrade(b.where(), s)
+	text, err := cfg.upgrade(&RunError{Op: "open", Path: b.where()}, s)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (c *Checkpoint[T]) Save(state T) error {
 	if c.complete {
 		return c.fail("save", ErrComplete, "the recorded result is unchanged; Clear starts over")
 	}
-	text, err := value.Encode(state)
+	text, err := c.cfg.encode(state)
 	if err != nil {
 		return c.invalid("save", err)
 	}
@@ -169,7 +169,7 @@ func (c *Checkpoint[T]) Complete(result any) error {
 	if err := c.open("complete"); err != nil {
 		return err
 	}
-	text, err := value.Encode(result)
+	text, err := c.cfg.encode(result)
 	if err != nil {
 		return c.invalid("complete", err)
 	}
@@ -259,7 +259,7 @@ func (c *Checkpoint[T]) invalid(op string, err error) error {
 // sameJSON compares two JSON texts by meaning: neither white space nor the order of
 // members counts, every digit does.
 func sameJSON(a, b []byte) bool {
-	fa, errA := value.FingerprintOf(json.RawMessage(a))
-	fb, errB := value.FingerprintOf(json.RawMessage(b))
+	fa, errA := value.FingerprintOf(json.RawMessage(a), nil)
+	fb, errB := value.FingerprintOf(json.RawMessage(b), nil)
 	return errA == nil && errB == nil && fa.Digest == fb.Digest
 }

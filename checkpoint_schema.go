@@ -24,12 +24,12 @@ const noSchema = statefile.NoSchema
 //
 // fn gets the state's JSON text and returns the new one. It must depend on
 // nothing else, since it runs again on every start until a save is durable:
-// opening rewrites nothing. A state that is newer than the program is
+// opening rewrites nothing. The same goes for [LoadState]. A state that is newer than the program is
 // [ErrNewerFormat]; one without a version is [ErrMismatch], unless
 // [UnversionedAs] says which it is; an error of fn is [ErrMismatch] too and
 // wrapped. Nothing is changed in any of these cases. Results are not migrated.
-func Migrate(from int, fn func(state []byte) ([]byte, error)) FileOption {
-	return fileOption(func(c *fileConfig) {
+func Migrate(from int, fn func(state []byte) ([]byte, error)) StateOption {
+	return stateOption(func(c *fileConfig) {
 		switch {
 		case from < 0:
 			c.wrong("Migrate needs a version of at least 0")
@@ -47,8 +47,8 @@ func Migrate(from int, fn func(state []byte) ([]byte, error)) FileOption {
 
 // UnversionedAs says which schema version a state has that none is recorded of,
 // such as a file of the Python original or one from before the first [Migrate].
-func UnversionedAs(n int) FileOption {
-	return fileOption(func(c *fileConfig) {
+func UnversionedAs(n int) StateOption {
+	return stateOption(func(c *fileConfig) {
 		c.unversioned = n
 		if n < 0 {
 			c.wrong("UnversionedAs needs a version of at least 0")
@@ -86,9 +86,11 @@ func (c *fileConfig) check() error {
 }
 
 // upgrade returns the text of what was found, taken to the program's schema.
-func (c *fileConfig) upgrade(path string, s stored) ([]byte, error) {
+// Where is the error to return, but for its cause.
+func (c *fileConfig) upgrade(where *RunError, s stored) ([]byte, error) {
 	refuse := func(err error, hint string) ([]byte, error) {
-		return nil, &RunError{Op: "open", Path: path, Err: err, Hint: "nothing was changed; " + hint}
+		where.Err, where.Hint = err, "nothing was changed; "+hint
+		return nil, where
 	}
 	target := c.schema()
 	switch {

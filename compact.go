@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"github.com/pawlgo/pawl/internal/journalfile"
-	"github.com/pawlgo/pawl/internal/lock"
 )
 
 // Compact makes a run's journal as small as its meaning: superseded tries, attempts,
@@ -23,7 +22,7 @@ func (s *Store) Compact(ctx context.Context, id string) (before, after int64, er
 	if err != nil {
 		return 0, 0, err
 	}
-	l, err := lock.Acquire(s.dir.Lock(id))
+	l, err := s.dir.Acquire(id)
 	if err != nil {
 		if locked, ok := lockedError("compact", id, info.Path, err); ok {
 			return 0, 0, locked
@@ -92,7 +91,7 @@ func (b *stateBacking) compact() error {
 	}
 	fold, err := b.log.Compact(b.warn)
 	if fold != nil {
-		b.fold, b.patched = fold, 0
+		b.fold, b.last.patched = fold, 0
 	}
 	if err != nil {
 		return b.fail("compact", err)

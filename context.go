@@ -17,6 +17,8 @@ type scope struct {
 	prefix string
 	base   context.Context //nolint:containedctx // to tell the run's end from a step's own timeout
 	wrong  string          // why a name given to Scope cannot be one
+	step   string          // full key of the step around, "" outside of all steps
+	try    int64           // of that step
 }
 
 type scopeKey struct{}
@@ -29,8 +31,9 @@ func scopeOf(ctx context.Context) (*scope, error) {
 	return s, nil
 }
 
-func (s *scope) with(ctx context.Context, prefix string) context.Context {
-	return context.WithValue(ctx, scopeKey{}, &scope{run: s.run, prefix: prefix, base: s.base})
+// within returns ctx for a try of the step key.
+func (s *scope) within(ctx context.Context, key string, try int64) context.Context {
+	return context.WithValue(ctx, scopeKey{}, &scope{run: s.run, prefix: key, base: s.base, step: key, try: try})
 }
 
 // escaper keeps a slash in a name from looking like a border between names, as RFC
@@ -86,7 +89,8 @@ func Scope(ctx context.Context, name string) context.Context {
 	if err != nil {
 		return ctx
 	}
-	inner := scope{run: s.run, prefix: name, base: s.base, wrong: s.wrong}
+	inner := *s
+	inner.prefix = name
 	if s.prefix != "" {
 		inner.prefix = s.prefix + "/" + name
 	}

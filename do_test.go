@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 func openStore(t *testing.T) *pawl.Store {
@@ -39,9 +40,14 @@ func wantErr(t *testing.T, err, want error) {
 	}
 }
 
-func inspect(t *testing.T, s *pawl.Store) pawl.RunInfo {
+func inspect(t *testing.T, s *pawl.Store) runs.Info {
 	t.Helper()
-	info, err := s.Inspect(t.Context(), "r")
+	return mustInspect(t, s, "r")
+}
+
+func mustInspect(t *testing.T, s *pawl.Store, id string) runs.Info {
+	t.Helper()
+	info, err := s.Inspect(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +115,7 @@ func TestDoErrorMakesTheRunFailedAndResumable(t *testing.T) {
 	for range 2 {
 		_, err := run(t, s, fn)
 		wantErr(t, err, boom)
-		if info := inspect(t, s); info.Status != pawl.StatusFailed || info.Error != "boom" || info.Owner != nil {
+		if info := inspect(t, s); info.Status != runs.Failed || info.Error != "boom" || info.Owner != nil {
 			t.Fatalf("after an error: %+v", info)
 		}
 	}
@@ -136,7 +142,7 @@ func TestDoInterruptedStaysInProgress(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if info := inspect(t, s); info.Status != pawl.StatusInProgress || info.Failed != 0 || info.Running != 1 {
+			if info := inspect(t, s); info.Status != runs.InProgress || info.Failed != 0 || info.Running != 1 {
 				t.Errorf("after an interruption: %+v", info)
 			}
 		})
@@ -177,7 +183,7 @@ func TestStepTimeoutIsAFailure(t *testing.T) {
 		})
 	})
 	wantErr(t, err, context.DeadlineExceeded)
-	if info := inspect(t, s); info.Status != pawl.StatusFailed || info.Failed != 1 {
+	if info := inspect(t, s); info.Status != runs.Failed || info.Failed != 1 {
 		t.Errorf("after a step's own timeout: %+v", info)
 	}
 }
@@ -210,7 +216,7 @@ func TestDoPanicIsRecordedAndGoesOn(t *testing.T) {
 				t.Fatalf("recovered %v, want %v", got, cause)
 			}
 			info := inspect(t, s)
-			if info.Status != pawl.StatusFailed || !strings.Contains(info.Error, "do_test.go") || info.Owner != nil {
+			if info.Status != runs.Failed || !strings.Contains(info.Error, "do_test.go") || info.Owner != nil {
 				t.Errorf("after a panic: status %s, owner %v, error without a stack: %s", info.Status, info.Owner, info.Error)
 			}
 		})
@@ -243,7 +249,7 @@ func TestGoexitIsRecorded(t *testing.T) {
 			if <-ended {
 				t.Error("Do returned after a Goexit")
 			}
-			if info := inspect(t, s); info.Status != pawl.StatusFailed || !strings.Contains(info.Error, "Goexit") || info.Owner != nil {
+			if info := inspect(t, s); info.Status != runs.Failed || !strings.Contains(info.Error, "Goexit") || info.Owner != nil {
 				t.Errorf("after a Goexit: %+v", info)
 			}
 		})
@@ -351,7 +357,7 @@ func TestDeathOfTheOwnerFreesTheRun(t *testing.T) { // C-47, C-64
 	cmd.Wait()
 	begin := time.Now()
 	info = inspect(t, s)
-	if info.Status != pawl.StatusInProgress || info.Owner != nil || info.Running != 1 {
+	if info.Status != runs.InProgress || info.Owner != nil || info.Running != 1 {
 		t.Errorf("after the death: %+v", info)
 	}
 	if _, err := run(t, s, func(context.Context) (int, error) { return 0, nil }); err != nil {

@@ -47,7 +47,7 @@ func (r *Run) Result(p any) (done bool, err error) {
 // another one [ErrComplete]. A value that cannot be stored is [ErrInvalid], and so is
 // completing while a step is under way; the run then stays open.
 func (r *Run) Complete(v any) error {
-	text, err := value.Encode(v)
+	text, err := r.encode(v)
 	if err != nil {
 		return &RunError{Op: "complete", RunID: r.id, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "the run stays resumable"}
 	}
@@ -145,7 +145,7 @@ func (r *Run) Fail(cause error) error {
 	if cause == nil {
 		return &RunError{Op: "fail", RunID: r.id, Err: fmt.Errorf("%w: a failure needs an error", ErrInvalid)}
 	}
-	return r.end(line.NewBody(journal.KindFailed, "", vfs.Now()).Str("error", errorText(cause)), true)
+	return r.end(line.NewBody(journal.KindFailed, "", vfs.Now()).Str("error", r.errorText(cause)), true)
 }
 
 // interrupt records that this attempt ended without a verdict. Nobody relies on
@@ -153,7 +153,7 @@ func (r *Run) Fail(cause error) error {
 func (r *Run) interrupt(cause error) error {
 	b := line.NewBody(journal.KindInterrupted, "", vfs.Now())
 	if cause != nil {
-		b.Str("error", errorText(cause))
+		b.Str("error", r.errorText(cause))
 	}
 	return r.end(b, false)
 }
@@ -206,9 +206,26 @@ func (r *Run) Close() error {
 	return err
 }
 
+// encode returns the text of a value as it may be written.
+func (r *Run) encode(v any) ([]byte, error) {
+	text, err := value.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return value.Redact(text, r.store.redact), nil
+}
+
+// hide returns a text as it may be written.
+func (r *Run) hide(text string) string {
+	if r.store.redact == nil {
+		return text
+	}
+	return strings.ToValidUTF8(r.store.redact(text), "\ufffd")
+}
+
 // errorText is what is recorded of an error: its message, bounded. Of a step that failed
 // because a step inside failed, the message is the inner one's.
-func errorText(err error) string {
+func (r *Run) errorText(err error) string {
 	text := err.Error()
 	if inner, ok := err.(*StepError); ok {
 		text = fmt.Sprintf("step %q: %s", inner.Key, inner.Message)
@@ -216,7 +233,7 @@ func errorText(err error) string {
 			text = inner.Message
 		}
 	}
-	text = strings.ToValidUTF8(text, "\ufffd")
+	text = r.hide(strings.ToValidUTF8(text, "\ufffd")) // before it is cut: half a secret is one too
 	if len(text) > maxErrorText {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}

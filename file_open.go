@@ -65,7 +65,7 @@ func (b *fileBacking) open() error {
 
 // look returns what stands at the path, nil if nothing does.
 func (b *fileBacking) look() (fs.FileInfo, error) {
-	fi, err := b.fs.Lstat(b.path)
+	fi, err := vfs.OnceMore(func() (fs.FileInfo, error) { return b.fs.Lstat(b.path) })
 	if isAbsent(err) {
 		return nil, nil
 	}
@@ -191,6 +191,15 @@ func (b *fileBacking) adopt(rec *statefile.Record) {
 // after a failed write-back the cache keeps, as clean, pages that never reached
 // the device, and a sync then says nothing. So: flush, forget, read.
 func (b *fileBacking) readFile(path string) ([]byte, identity, error) {
+	var id identity
+	data, err := vfs.OnceMore(func() (data []byte, err error) {
+		data, id, err = b.readDevice(path)
+		return data, err
+	})
+	return data, id, err
+}
+
+func (b *fileBacking) readDevice(path string) ([]byte, identity, error) {
 	// Not to hang if it became a FIFO in this very moment, nor to follow a link.
 	f, err := b.fs.OpenFile(path, os.O_RDONLY|noFollow|noBlock, 0)
 	if err != nil {

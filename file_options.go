@@ -6,11 +6,24 @@ import (
 	"slices"
 
 	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/internal/value"
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
-// FileOption configures [OpenFile] and OpenState.
+// FileOption configures [OpenFile] and [OpenState].
 type FileOption interface{ applyFile(*fileConfig) }
+
+// StateOption configures [LoadState] and [SaveState], and [OpenFile] and [OpenState]
+// too.
+type StateOption interface {
+	FileOption
+	applyState(*fileConfig)
+}
+
+type stateOption func(*fileConfig)
+
+func (o stateOption) applyFile(c *fileConfig)  { o(c) }
+func (o stateOption) applyState(c *fileConfig) { o(c) }
 
 type fileConfig struct {
 	log          *slog.Logger
@@ -21,12 +34,22 @@ type fileConfig struct {
 	migrations   map[int]func(state []byte) ([]byte, error)
 	unversioned  int // schema of states without one, or statefile.NoSchema
 	mistake      string
+	redact       func(string) string
 
 	warnings []string
 
 	// Seams for tests.
 	fs   vfs.FS
 	lock func(path string) (ownerLock, error)
+}
+
+// encode returns the text of a value as it may be written.
+func (c *fileConfig) encode(v any) ([]byte, error) {
+	text, err := value.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return value.Redact(text, c.redact), nil
 }
 
 // ownerLock is what makes a process the only owner of a path.

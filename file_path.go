@@ -41,7 +41,7 @@ func resolveFile(fsys vfs.FS, path string) (string, error) {
 		return "", err
 	}
 	for range 40 {
-		fi, err := fsys.Lstat(path)
+		fi, err := vfs.OnceMore(func() (fs.FileInfo, error) { return fsys.Lstat(path) })
 		if errors.Is(err, fs.ErrNotExist) || err == nil && fi.Mode()&fs.ModeSymlink == 0 {
 			return path, checkName(filepath.Base(path))
 		}

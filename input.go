@@ -84,13 +84,13 @@ func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal
 	n := r.fold.Epoch(key) + 1
 	r.mu.Unlock()
 	b := line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", n).Str("reason", "input changed")
-	span, err := r.append(b.Bytes(), false)
+	err := r.record(b.Bytes(), false, func(f *journal.Fold, span journal.Span) {
+		f.BeginEpoch(key, n, span.Seq)
+		r.forgetStates(key)
+	})
 	if err != nil {
 		return r.writeError("start", key, err)
 	}
-	r.mu.Lock()
-	r.fold.BeginEpoch(key, n, span.Seq)
-	r.mu.Unlock()
 	return nil
 }
 

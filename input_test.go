@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // An input too large to be kept still says which member differs, or how long it was.
@@ -140,7 +141,7 @@ func TestRemovedItems(t *testing.T) {
 func TestMapWithInput(t *testing.T) {
 	s := openStore(t)
 	calls := 0
-	var last pawl.Progress
+	var last runs.Progress
 	do := func(model string, opts ...pawl.MapOption) error {
 		_, err := run(t, s, func(ctx context.Context) (int, error) {
 			_, err := pawl.Map(ctx, "m", []string{"a", "b"}, func(s string) string { return s }, func(context.Context, string) (int, error) { calls++; return 0, nil },
@@ -149,7 +150,7 @@ func TestMapWithInput(t *testing.T) {
 				return 0, err
 			}
 			return 0, errors.New("not yet")
-		}, pawl.OnProgress(func(p pawl.Progress) { last = p }))
+		}, pawl.OnProgress(func(p runs.Progress) { last = p }))
 		return err
 	}
 	do("m1") //nolint:errcheck // on purpose

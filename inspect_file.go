@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
-	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/statefile"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // InspectFile describes a checkpoint by its path: the JSON file of [OpenFile], the
@@ -19,41 +20,41 @@ import (
 // nothing. If there is something that cannot be read, its ID, path, size and owner are set
 // all the same. Errors match [ErrNotFound], [ErrInvalid] (not a regular file),
 // [ErrCorrupt], [ErrNewerFormat], or come from the operating system.
-func InspectFile(path string) (RunInfo, error) {
+func InspectFile(path string) (runs.Info, error) {
 	resolved, err := resolveFile(newFileConfig(nil).fs, path)
 	if err != nil {
-		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+		return runs.Info{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
 	fi, err := os.Lstat(resolved)
 	if err == nil {
 		err = checkRegular(fi)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: ErrNotFound, Hint: "nothing was created; check the path"}
+		return runs.Info{}, &RunError{Op: "inspect", Path: path, Err: ErrNotFound, Hint: "nothing was created; check the path"}
 	}
 	if err != nil {
-		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+		return runs.Info{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
 	isJournal, err := looksLikeJournal(resolved)
 	if err != nil {
-		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+		return runs.Info{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
 	lockPath := resolved + lockSuffix
-	broken := RunInfo{ID: filepath.Base(resolved), Path: resolved, Size: fi.Size(), Owner: owner(lockPath)}
+	broken := runs.Info{ID: filepath.Base(resolved), Path: resolved, Size: fi.Size(), Owner: owner(vfs.OS, lockPath)}
 	if isJournal {
-		info, fold, err := readRun(resolved, lockPath)
+		info, fold, err := readRun(vfs.OS, resolved, lockPath)
 		if err != nil {
 			broken.Err = openError("", resolved, err)
 			return broken, broken.Err
 		}
 		if fold.Header.Store != "" {
-			info.Owner = owner(strings.TrimSuffix(resolved, ".jsonl") + lockSuffix)
+			info.Owner = owner(vfs.OS, strings.TrimSuffix(resolved, ".jsonl")+lockSuffix)
 		}
 		return info, nil
 	}
 	data, err := os.ReadFile(resolved)
 	if err != nil {
-		return RunInfo{}, &RunError{Op: "inspect", Path: path, Err: err}
+		return runs.Info{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
 	b := &fileBacking{cfg: newFileConfig(nil), path: resolved, cur: identity{info: fi, size: int64(len(data))}}
 	b.fs = b.cfg.fs
@@ -63,12 +64,12 @@ func InspectFile(path string) (RunInfo, error) {
 		return broken, broken.Err
 	}
 	b.adopt(rec)
-	info := RunInfo{
-		ID: filepath.Base(resolved), Kind: "file", Status: StatusInProgress, Updated: rec.At.UTC(),
+	info := runs.Info{
+		ID: filepath.Base(resolved), Kind: "file", Status: runs.InProgress, Updated: rec.At.UTC(),
 		Records: rec.Generation, Size: int64(len(data)), Path: resolved, Owner: broken.Owner, Warnings: b.cfg.warnings,
 	}
 	if rec.Complete {
-		info.Status = StatusComplete
+		info.Status = runs.Complete
 	}
 	return info, nil
 }
@@ -90,10 +91,10 @@ func looksLikeJournal(path string) (bool, error) {
 }
 
 // owner returns who holds a lock now, nil if nobody does.
-func owner(lockPath string) *Owner {
-	o, held, err := lock.Probe(lockPath)
+func owner(fsys vfs.FS, lockPath string) *runs.Owner {
+	o, held, err := vfs.ProbeLock(fsys, lockPath)
 	if err != nil || !held {
 		return nil
 	}
-	return &Owner{Host: o.Host, PID: o.PID, Since: o.Since}
+	return &runs.Owner{Host: o.Host, PID: o.PID, Since: o.Since}
 }

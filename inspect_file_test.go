@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 func TestInspectFile(t *testing.T) {
@@ -20,14 +21,14 @@ func TestInspectFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := pawl.InspectFile(file)
-	if err != nil || info.Status != pawl.StatusInProgress || info.Kind != "file" || info.Records != 1 || info.Owner == nil || info.Updated.IsZero() {
+	if err != nil || info.Status != runs.InProgress || info.Kind != "file" || info.Records != 1 || info.Owner == nil || info.Updated.IsZero() {
 		t.Errorf("open file: %+v, %v", info, err)
 	}
 	if err := ck.Complete("done"); err != nil {
 		t.Fatal(err)
 	}
 	ck.Close()
-	if info, err = pawl.InspectFile(file); err != nil || info.Status != pawl.StatusComplete || info.Owner != nil || len(info.Warnings) != 0 {
+	if info, err = pawl.InspectFile(file); err != nil || info.Status != runs.Complete || info.Owner != nil || len(info.Warnings) != 0 {
 		t.Errorf("complete file: %+v, %v", info, err)
 	}
 	original := filepath.Join(dir, "python.json")

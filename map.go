@@ -13,17 +13,8 @@ import (
 	"github.com/pawlgo/pawl/internal/value"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
-
-// Progress says how far a [Map] is.
-type Progress struct {
-	RunID   string
-	Key     string // full key of the Map
-	Done    int    // items with a result, recorded ones included
-	Skipped int    // of these, items that were recorded before this start
-	Failed  int    // items that failed in this attempt
-	Total   int
-}
 
 // Map does the work of fn for every item, each as a step of its own with the key
 // "key/<keyOf(item)>", several at once (see [Parallel]), and returns the results in
@@ -55,15 +46,17 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 		return nil, err
 	}
 	var shared *value.Fingerprint
-	if c.hasInput {
-		f, err := value.FingerprintOf(c.input)
+	if c.hasInput && !c.ignoreInput {
+		f, err := value.FingerprintOf(c.input, s.run.store.redact)
 		if err != nil {
 			return nil, &RunError{Op: "start", RunID: s.run.id, Key: full, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "no item was started"}
 		}
 		shared = &f
 	}
 	outs := make([]Out, len(items))
-	m := &mapping{run: s.run, scope: &scope{run: s.run, prefix: full, base: s.base}, key: full, c: c}
+	inside := *s
+	inside.prefix = full
+	m := &mapping{run: s.run, scope: &inside, outer: s, key: full, c: c}
 	for i, item := range items {
 		k, err := m.scope.join(keyOf(item))
 		if err != nil {
@@ -77,10 +70,10 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 			},
 			decode: func(text []byte) error { return value.Decode(text, &outs[i], s.run.lenient) },
 		}}
-		if it.work.input = shared; shared == nil {
-			f, err := value.FingerprintOf(item)
+		if it.work.input = shared; shared == nil && !c.ignoreInput {
+			f, err := value.FingerprintOf(item, s.run.store.redact)
 			if err != nil {
-				return nil, &RunError{Op: "start", RunID: s.run.id, Key: k, Err: fmt.Errorf("%w: item: %w", ErrInvalid, err), Hint: "no item was started; WithInput replaces the fingerprint of items"}
+				return nil, &RunError{Op: "start", RunID: s.run.id, Key: k, Err: fmt.Errorf("%w: item: %w", ErrInvalid, err), Hint: "no item was started; WithInput replaces the fingerprint of items, IgnoreInput does without"}
 			}
 			f.Text, f.Outline = nil, nil // an item may be large, and there are many
 			it.work.input = &f
@@ -96,13 +89,14 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 // mapping is one call of Map.
 type mapping struct {
 	run   *Run
-	scope *scope
+	scope *scope // of the items
+	outer *scope
 	key   string
 	c     mapConfig
 	items []mapItem
 
 	mu       sync.Mutex
-	progress Progress
+	progress runs.Progress
 	errs     []error // by item
 	crash    *mapCrash
 	stop     bool
@@ -128,20 +122,26 @@ func (m *mapping) do(ctx context.Context) error {
 	if err := m.checkKeys(); err != nil {
 		return err
 	}
+	if m.c.alias != "" {
+		if err := m.run.adopt(m.outer, m.key, m.c.alias); err != nil {
+			return err
+		}
+		m.c.alias = "" // the items moved with it
+	}
 	if err := m.checkInputs(); err != nil {
 		return err
 	}
 	done, todo := m.plan()
 	body := line.NewBody(journal.KindMap, m.key, vfs.Now()).Int("total", int64(len(m.items))).Int("done", int64(len(done))).Bytes()
-	if _, err := m.run.append(body, false); err != nil {
+	if err := m.run.record(body, false, func(*journal.Fold, journal.Span) {}); err != nil {
 		return m.run.writeError("start", m.key, err)
 	}
 	m.errs = make([]error, len(m.items))
-	m.progress = Progress{RunID: m.run.id, Key: m.key, Total: len(m.items)}
+	m.progress = runs.Progress{RunID: m.run.id, Key: m.key, Total: len(m.items)}
 	if err := m.replay(ctx, done); err != nil {
 		return err
 	}
-	m.report(func(*Progress) {})
+	m.report(func(*runs.Progress) {})
 	m.work(ctx, todo)
 	if m.crash != nil {
 		m.crash.raise()
@@ -189,7 +189,7 @@ func (m *mapping) checkKeys() error {
 
 // checkInputs finds changed items before anything runs, and all of them at once.
 func (m *mapping) checkInputs() error {
-	if m.c.rerun {
+	if m.c.rerun || m.c.ignoreInput {
 		return nil
 	}
 	var first error
@@ -224,7 +224,7 @@ func (m *mapping) plan() (done, todo []int) {
 	defer m.run.mu.Unlock()
 	for i, it := range m.items {
 		switch rec := m.run.fold.Steps[it.key]; {
-		case rec != nil && rec.Status == journal.StepDone && !rec.InputDiffers(it.work.input.Digest):
+		case rec != nil && rec.Status == journal.StepDone && !differs(rec, it.work.input):
 			done = append(done, i)
 		case rec != nil && rec.Status == journal.StepFailed:
 			failed = append(failed, i)
@@ -297,7 +297,7 @@ func (m *mapping) settle(i int, err error) {
 	m.errs[i] = err
 	m.stop = m.stop || err != nil
 	m.mu.Unlock()
-	m.report(func(p *Progress) {
+	m.report(func(p *runs.Progress) {
 		if err != nil {
 			p.Failed++
 		} else {
@@ -307,7 +307,7 @@ func (m *mapping) settle(i int, err error) {
 }
 
 // report changes the progress and hands it to the callback, one call at a time.
-func (m *mapping) report(change func(*Progress)) {
+func (m *mapping) report(change func(*runs.Progress)) {
 	m.run.progMu.Lock()
 	defer m.run.progMu.Unlock()
 	change(&m.progress)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // A finished step inside a step or an item that is asked again in the same attempt is
@@ -251,14 +252,14 @@ func TestProgressThatPanics(t *testing.T) {
 		if fmt.Sprint(recover()) == "<nil>" {
 			t.Error("no panic")
 		}
-		if info := inspect(t, s); info.Status != pawl.StatusFailed || info.Owner != nil || info.Done == 0 {
+		if info := inspect(t, s); info.Status != runs.Failed || info.Owner != nil || info.Done == 0 {
 			t.Errorf("after the panic: %+v", info)
 		}
 	}()
 	run(t, s, func(ctx context.Context) (int, error) { //nolint:errcheck // it panics
 		_, err := pawl.Map(ctx, "m", []int{1, 2, 3}, func(i int) string { return fmt.Sprint(i) }, func(context.Context, int) (int, error) { return 0, nil })
 		return 0, err
-	}, pawl.OnProgress(func(p pawl.Progress) {
+	}, pawl.OnProgress(func(p runs.Progress) {
 		if p.Done == 1 {
 			panic("a callback")
 		}

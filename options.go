@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // StoreOption configures [Open].
@@ -11,6 +12,7 @@ type StoreOption interface{ applyStore(*storeConfig) }
 
 type storeConfig struct {
 	log    *slog.Logger
+	redact func(string) string
 	create bool
 	fs     vfs.FS
 }
@@ -70,6 +72,24 @@ type allowUnknown struct{}
 func (allowUnknown) applyFile(c *fileConfig) { c.allowUnknown = true }
 func (allowUnknown) applyRun(c *runConfig)   { c.allowUnknown = true }
 
+// Redact calls fn with every text before it is written, logged or shown: every string
+// value in inputs, results, states and notes, and the texts of errors, panics, labels
+// and reasons. What fn returns takes its place, for good: a redacted result is what
+// [Step] returns, live and later. Member names, keys and run IDs are not given to fn:
+// secrets must not stand in them. Fn must be fast, give equal texts for equal texts, and
+// be safe for concurrent use.
+func Redact(fn func(text string) string) interface {
+	FileOption
+	StoreOption
+} {
+	return redact{fn}
+}
+
+type redact struct{ fn func(string) string }
+
+func (o redact) applyFile(c *fileConfig)   { c.redact = o.fn }
+func (o redact) applyStore(c *storeConfig) { c.redact = o.fn }
+
 // RunOption configures [Do] and [Store.Begin].
 type RunOption interface{ applyRun(*runConfig) }
 
@@ -78,7 +98,8 @@ type runConfig struct {
 	input     any
 	hasInput  bool
 	mustExist bool
-	progress  func(Progress)
+	progress  func(runs.Progress)
+	labels    map[string]string
 
 	allowUnknown bool
 }
@@ -93,6 +114,18 @@ func RunKind(name string) RunOption {
 	return runOption(func(c *runConfig) { c.kind = name })
 }
 
+// Label gives a run a name and value by which people and programs find it again; it may
+// be given several times, one value for each name. Labels are recorded when the run is
+// created. Neither may be empty.
+func Label(name, value string) RunOption {
+	return runOption(func(c *runConfig) {
+		if c.labels == nil {
+			c.labels = map[string]string{}
+		}
+		c.labels[name] = value
+	})
+}
+
 // RunInput records the input of a run when it is created (a digest, and the
 // canonical JSON up to 4 KiB), and compares it on every later start, also of a
 // complete run: another input is [ErrInputChanged], and nothing runs. It keeps a
@@ -105,7 +138,7 @@ func RunInput(v any) RunOption {
 // OnProgress calls fn when a [Map] begins and after each of its items. Calls come
 // one at a time, from several goroutines; fn must be quick and must not call the
 // run.
-func OnProgress(fn func(Progress)) RunOption {
+func OnProgress(fn func(runs.Progress)) RunOption {
 	return runOption(func(c *runConfig) { c.progress = fn })
 }
 
@@ -120,9 +153,12 @@ type StepOption interface {
 }
 
 type stepConfig struct {
-	input    any
-	hasInput bool
-	rerun    bool
+	input       any
+	hasInput    bool
+	rerun       bool
+	ignoreInput bool
+	once        bool
+	alias       string
 }
 
 type mapConfig struct {
@@ -163,4 +199,32 @@ func WithInput(v any) StepOption {
 // recorded inside that step, stays in the history and is never returned again.
 func RerunOnChange() StepOption {
 	return stepOption(func(c *stepConfig) { c.rerun = true })
+}
+
+// IgnoreInput makes a step, or the items of a [Map], return the recorded result whatever
+// its input was. The items' fingerprints are not taken then, so that they need not be
+// values that can be stored.
+func IgnoreInput() StepOption {
+	return stepOption(func(c *stepConfig) { c.ignoreInput = true })
+}
+
+// AtMostOnce is for a step whose effect must not happen twice, and that no
+// [IdempotencyKey] protects: a payment, a message. That its function is about to be called is
+// durable before it is called. If the process then dies, or the run is interrupted, before
+// the step has ended, nobody can know whether it happened: from then on the step is
+// [ErrInDoubt] until somebody looks and says so, with [Store.ResolveDone] or
+// [Store.ResolveRerun], or with the command: pawl resolve.
+//
+// An error of fn says that it did not happen, and the step may be tried again. If fn
+// does not know either, after a timeout say, it returns an error that wraps
+// [ErrInDoubt].
+func AtMostOnce() StepOption {
+	return stepOption(func(c *stepConfig) { c.once = true })
+}
+
+// Alias says under which key a step, or a [Map], was recorded before it was renamed, in
+// the same scope. If nothing is recorded under the present key, what is recorded under
+// the old one goes on under it, with everything inside, for good.
+func Alias(old string) StepOption {
+	return stepOption(func(c *stepConfig) { c.alias = old })
 }

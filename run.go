@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pawlgo/pawl/internal/dirstore"
 	"github.com/pawlgo/pawl/internal/journalfile"
 	"github.com/pawlgo/pawl/internal/line"
-	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/value"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // Run is an open run: this process owns it until [Run.Close]. It is safe for
@@ -26,9 +25,9 @@ type Run struct {
 	store    *Store
 	id       string
 	log      *journalfile.File // nil when the run is complete
-	lock     *lock.Lock        // nil when the run is complete
+	lock     vfs.Lock          // nil when the run is complete
 	resume   Resume
-	progress func(Progress)
+	progress func(runs.Progress)
 	progMu   sync.Mutex
 	lenient  bool // AllowUnknown
 
@@ -40,11 +39,12 @@ type Run struct {
 	fold    *journal.Fold // what is recorded
 	asked   map[string]stepState
 	nested  map[string][]string // keys asked in this attempt, by the key around them
-	active  int                 // steps and Maps under way
-	idle    *sync.Cond          // active may have become 0
-	closing bool                // no further step may begin
-	result  []byte              // recorded result, when complete
-	ended   error               // why nothing more is recorded, nil while open
+	states  map[string]*runState
+	active  int        // steps and Maps under way
+	idle    *sync.Cond // active may have become 0
+	closing bool       // no further step may begin
+	result  []byte     // recorded result, when complete
+	ended   error      // why nothing more is recorded, nil while open
 }
 
 // stepState is how a key stands in this attempt.
@@ -91,11 +91,14 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 	var input value.Fingerprint
 	if c.hasInput {
 		var err error
-		if input, err = value.FingerprintOf(c.input); err != nil {
+		if input, err = value.FingerprintOf(c.input, s.redact); err != nil {
 			return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: run input: %w", ErrInvalid, err)}
 		}
 	}
-	r := &Run{store: s, id: id, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
+	if name, bad := badLabel(c.labels); bad {
+		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a label needs a name and a value, in UTF-8 and at most %d bytes each: %q", ErrInvalid, maxLabel, name)}
+	}
+	r := &Run{store: s, id: id, states: map[string]*runState{}, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
 	r.idle = sync.NewCond(&r.mu)
 	if err := r.open(c, input); err != nil {
 		if r.log != nil {
@@ -126,7 +129,7 @@ func (r *Run) open(c runConfig, input value.Fingerprint) error {
 		if c.mustExist {
 			return &RunError{Op: "open", RunID: r.id, Path: path, Err: ErrNotFound, Hint: "nothing was created; check the ID"}
 		}
-		return r.create(path, c.kind, input)
+		return r.create(path, c, input)
 	}
 	if err != nil {
 		return r.openError(path, err)
@@ -147,7 +150,7 @@ func (r *Run) acquire(path string, input value.Fingerprint) (done bool, err erro
 	if err := r.store.dir.CheckRuns(); err != nil {
 		return false, r.openError("", err)
 	}
-	if r.lock, err = lock.Acquire(r.store.dir.Lock(r.id)); err == nil {
+	if r.lock, err = r.store.dir.Acquire(r.id); err == nil {
 		return false, nil
 	}
 	if done, peekErr := r.peek(path, input); done || peekErr != nil && !errors.Is(peekErr, fs.ErrNotExist) {
@@ -162,7 +165,7 @@ func (r *Run) acquire(path string, input value.Fingerprint) (done bool, err erro
 // peek reads a run that we do not own and takes its result if it is complete.
 func (r *Run) peek(path string, input value.Fingerprint) (bool, error) {
 	// All from one descriptor: a compaction may replace the file meanwhile.
-	f, err := os.Open(path)
+	f, err := r.store.dir.FS.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false, r.openError(path, err)
 	}
@@ -231,11 +234,15 @@ func (r *Run) complete(rec *journal.Record) {
 	r.countResume(r.fold.Attempts)
 }
 
-func (r *Run) create(path, kind string, input value.Fingerprint) error {
+func (r *Run) create(path string, c runConfig, input value.Fingerprint) error {
+	uid := dirstore.NewUID()
 	b := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
-		Str("id", r.id).Str("uid", dirstore.NewUID()).Int("inc", 1).Str("store", r.store.dir.UID)
-	if kind != "" {
-		b.Str("run_kind", kind)
+		Str("id", r.id).Str("uid", uid).Int("inc", 1).Str("store", r.store.dir.UID)
+	if c.kind != "" {
+		b.Str("run_kind", c.kind)
+	}
+	if labels := r.labels(c.labels); labels != nil {
+		b.Raw("labels", labels)
 	}
 	if input.Digest != "" {
 		withInput(b, &input)
@@ -246,6 +253,7 @@ func (r *Run) create(path, kind string, input value.Fingerprint) error {
 	}
 	r.log = log
 	r.fold = journal.NewFold()
+	r.fold.Header.RunID, r.fold.Header.UID = r.id, uid
 	return r.attempt(1)
 }
 
@@ -262,83 +270,6 @@ func (r *Run) attempt(n int64) error {
 func (r *Run) countResume(attempt int64) {
 	c := r.fold.Counts()
 	r.resume = Resume{Attempt: int(attempt), Steps: c.Outer, Saved: c.Took}
-}
-
-func (r *Run) openError(path string, err error) error { return openError(r.id, path, err) }
-
-// openError says what an unreadable journal means.
-func openError(runID, path string, err error) error {
-	e := &RunError{Op: "open", RunID: runID, Path: path, Err: err}
-	if whole, ok := errors.AsType[*RunError](err); ok {
-		return whole
-	}
-	if locked, ok := lockedError("open", runID, path, err); ok {
-		return locked
-	}
-	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
-		e.Seq, e.Offset = c.Seq, c.Offset
-		if c.Path != "" {
-			e.Path = "" // the cause names it
-		}
-	}
-	switch {
-	case errors.Is(err, ErrCorrupt):
-		e.Hint = fmt.Sprintf("nothing was changed and nothing runs; look with: pawl repair --dry-run %s", quoteArg(path))
-	case errors.Is(err, ErrNewerFormat):
-		e.Hint = "nothing was changed; use the newer program"
-	}
-	return e
-}
-
-func (r *Run) writeError(op, key string, err error) error {
-	return writeError(op, r.id, key, r.log.Path(), err)
-}
-
-// writeError says what a failed append means for the data.
-func writeError(op, runID, key, path string, err error) error {
-	e := &RunError{Op: op, RunID: runID, Key: key, Path: path, Err: err}
-	switch {
-	case errors.Is(err, journalfile.ErrInDoubt):
-		e.Err = joined{ErrInDoubt, err}
-		e.Hint = "everything acknowledged before is safe; start again to find out whether this was recorded"
-	case errors.Is(err, journalfile.ErrReplaced):
-		e.Err = joined{ErrReplaced, err}
-		e.Hint = "nothing was written; the foreign file was not touched"
-	case errors.Is(err, journalfile.ErrClosed), errors.Is(err, ErrClosed), errors.Is(err, ErrComplete):
-		if errors.Is(err, journalfile.ErrClosed) {
-			e.Err = joined{ErrClosed, err}
-		}
-		e.Hint = "the run had ended, so this was not recorded; end a run only when its steps have"
-	default:
-		e.Hint = "everything acknowledged before is safe; this was not recorded. Mend the cause and start again"
-	}
-	return e
-}
-
-// lockedError says who holds a lock.
-func lockedError(op, runID, path string, err error) (*RunError, bool) {
-	held, ok := errors.AsType[*lock.HeldError](err)
-	if !ok {
-		return nil, false
-	}
-	e := &RunError{Op: op, RunID: runID, Path: path, Err: fmt.Errorf("%w: %w", ErrLocked, held), Hint: "wait for it, or end that process; its death frees it at once"}
-	if _, pid := lock.Self(); held.Owner.PID == pid {
-		e.Err = joined{ErrLocked, fmt.Errorf("already open in this process, %w", held)}
-		e.Hint = "close it first"
-	}
-	return e, true
-}
-
-// invalidID shows enough of an ID that cannot be one.
-func invalidID(op, id string, err error) error {
-	return &RunError{Op: op, RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
-}
-
-func quoteArg(s string) string {
-	if strings.ContainsAny(s, " '\"\\$&;|<>()*?") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
 }
 
 // ID returns the run's ID.

@@ -68,13 +68,10 @@ type stateBacking struct {
 	fold *journal.Fold
 
 	found    stored
-	text     []byte // the state last saved, nil if there is none
-	clean    bool   // text is compact, so that patches can be made of it
-	schema   int    // of text
-	patched  int    // bytes of patches since the last whole state
-	attempt  bool   // this opening was recorded
-	failed   bool   // the last save failed
-	readOnly error  // why nothing can be written here; the journal is complete
+	last     stateText
+	attempt  bool  // this opening was recorded
+	failed   bool  // the last save failed
+	readOnly error // why nothing can be written here; the journal is complete
 }
 
 func openState(path string, cfg *fileConfig) (*stateBacking, error) {
@@ -170,12 +167,12 @@ func (b *stateBacking) read(record func(journal.Span) (*journal.Record, error)) 
 		b.found = stored{found: true, complete: true, text: text, schema: noSchema}
 		return nil
 	}
-	text, schema, err := b.fold.State(record)
+	text, schema, err := b.fold.State("", record)
 	if err != nil {
 		return b.fail("open", err)
 	}
 	if text != nil {
-		b.text, b.clean, b.schema, b.patched = text, line.Clean(text), schema, int(b.fold.PatchBytes)
+		b.last = stateText{text: text, clean: line.Clean(text), schema: schema, patched: int(b.fold.Saved[""].PatchBytes)}
 		b.found = stored{found: true, text: text, schema: schema}
 	}
 	return nil
@@ -185,20 +182,20 @@ func (b *stateBacking) load() stored  { return b.found }
 func (b *stateBacking) where() string { return b.path }
 
 func (b *stateBacking) save(text []byte, exact bool) error {
-	if b.text != nil && !b.failed && b.schema == b.cfg.schema() && string(b.text) == string(text) {
+	if b.last.text != nil && !b.failed && b.last.schema == b.cfg.schema() && string(b.last.text) == string(text) {
 		return nil // every save that succeeded is durable
 	}
 	if err := b.begin("save"); err != nil {
 		return err
 	}
 	clean := !exact || line.Clean(text) // what the encoder wrote is clean
-	body, patched := b.stateBody(text, clean)
+	body, _, next := b.last.record("", text, clean, b.cfg.schema())
 	if _, err := b.log.Append(body, true); err != nil {
 		b.failed = true // it may be there all the same
 		return b.fail("save", err)
 	}
 	b.failed = false
-	b.text, b.clean, b.schema, b.patched = text, clean, b.cfg.schema(), patched
+	b.last = next
 	return nil
 }
 
@@ -210,7 +207,7 @@ func (b *stateBacking) complete(text []byte, _ bool) error {
 	if _, err := b.log.Append(body, true); err != nil {
 		return b.fail("complete", err)
 	}
-	b.text = nil
+	b.last = stateText{}
 	return nil
 }
 
@@ -224,7 +221,7 @@ func (b *stateBacking) clear() error {
 	if _, err := b.log.Append(line.NewBody(journal.KindClear, "", vfs.Now()).Bytes(), true); err != nil {
 		return b.fail("clear", err)
 	}
-	b.text, b.patched = nil, 0
+	b.last = stateText{}
 	return nil
 }
 

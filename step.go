@@ -96,8 +96,8 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: result type: %w", ErrInvalid, err), Hint: "fn was not called"}
 	}
 	input := w.input
-	if c.hasInput && input == nil {
-		f, err := value.FingerprintOf(c.input)
+	if c.hasInput && input == nil && !c.ignoreInput {
+		f, err := value.FingerprintOf(c.input, r.store.redact)
 		if err != nil {
 			return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "fn was not called"}
 		}
@@ -108,6 +108,11 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 	}
 	end := stepFailed
 	defer func() { r.settle(key, end) }() // also after a panic: the key may be asked again
+	if c.alias != "" {
+		if err := r.adopt(s, key, c.alias); err != nil {
+			return err
+		}
+	}
 	answered, err := r.answer(s, key, c, input, w)
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 		end = stepAnswered
 		return nil
 	}
-	if err := r.perform(ctx, s, key, input, w); err != nil {
+	if err := r.perform(ctx, s, key, c, input, w); err != nil {
 		return err
 	}
 	end = stepDone
@@ -187,7 +192,7 @@ func (r *Run) answer(s *scope, key string, c stepConfig, input *value.Fingerprin
 	if st == nil {
 		return false, nil
 	}
-	if input != nil && st.InputDiffers(input.Digest) {
+	if differs(st, input) {
 		return false, r.inputDiffers(s, key, *st, rec, c, input)
 	}
 	if st.Status != journal.StepDone {
@@ -219,7 +224,7 @@ func (r *Run) recorded(key string, input *value.Fingerprint) (*journal.Step, *jo
 	r.mu.Unlock()
 	var span journal.Span
 	switch {
-	case input != nil && st.InputDiffers(input.Digest):
+	case differs(&st, input):
 		span = st.Start
 	case st.Status == journal.StepDone:
 		span = journal.Span{Seq: st.Seq, Offset: st.Offset, Len: st.Len}
@@ -228,6 +233,11 @@ func (r *Run) recorded(key string, input *value.Fingerprint) (*journal.Step, *jo
 	}
 	rec, err := r.log.Record(span)
 	return &st, rec, err
+}
+
+// differs reports whether a step was recorded with another input than this one.
+func differs(st *journal.Step, input *value.Fingerprint) bool {
+	return input != nil && st.InputDiffers(input.Digest)
 }
 
 func (r *Run) readError(key string, err error) error {
@@ -239,14 +249,14 @@ func (r *Run) readError(key string, err error) error {
 }
 
 // perform runs the function and records how it ended.
-func (r *Run) perform(ctx context.Context, s *scope, key string, input *value.Fingerprint, w work) error {
+func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, input *value.Fingerprint, w work) error {
 	if s.base.Err() != nil {
 		return r.stopped(s, key)
 	}
 	if ctx.Err() != nil {
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(ctx), Hint: "fn was not called"}
 	}
-	try, err := r.recordStart(key, input, w)
+	try, err := r.recordStart(key, c, input, w)
 	if err != nil {
 		return err
 	}
@@ -254,76 +264,27 @@ func (r *Run) perform(ctx context.Context, s *scope, key string, input *value.Fi
 	v, err := r.call(ctx, s, key, try, w)
 	took := time.Since(begin)
 	if err != nil {
-		return r.failed(s, key, try, took, err)
+		return r.failed(s, key, c, try, took, err)
 	}
-	text, err := value.Encode(v)
+	text, err := r.encode(v)
 	if err != nil {
 		err = fmt.Errorf("%w: result: %w", ErrInvalid, err)
+		if c.once { // it did happen
+			return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded, so the step is in doubt; " + r.howToResolve(key)}
+		}
 		r.recordFailure(key, try, took, err)
 		return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded; it runs again on the next start"}
 	}
 	b := line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds())
 	// The context is not asked: a finished step is never lost to a cancellation.
-	span, err := r.append(withValue(b, text, reflect.TypeOf(v)), true)
+	err = r.record(withValue(b, text, reflect.TypeOf(v)), true, stepEnded(key, journal.StepDone))
 	if err != nil {
 		return r.writeError("record", key, err)
 	}
-	r.note(key, journal.StepDone, span)
 	if err := w.decode(text); err != nil {
 		return &RunError{Op: "return", RunID: r.id, Key: key, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the result is recorded"}
 	}
 	return nil
-}
-
-// recordStart records that the function is about to be called. The record is with the
-// kernel before it runs, so that a process that dies inside leaves a trace; it is not
-// flushed, since a power cut that loses it loses only the trace.
-func (r *Run) recordStart(key string, input *value.Fingerprint, w work) (try int64, err error) {
-	r.mu.Lock()
-	if st := r.fold.Steps[key]; st != nil {
-		try = st.Tries
-	}
-	r.mu.Unlock()
-	try++
-	b := line.NewBody(journal.KindStart, key, vfs.Now()).Int("try", try)
-	if w.mapKey != "" {
-		b.Str("map", w.mapKey)
-	}
-	if input != nil {
-		withInput(b, input)
-	}
-	span, err := r.append(b.Bytes(), false)
-	if err != nil {
-		return 0, r.writeError("start", key, err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	st := r.fold.Step(key, span.Seq)
-	st.Status, st.Tries, st.Map, st.Start = journal.StepRunning, try, w.mapKey, span
-	st.Seq, st.Offset, st.Len = span.Seq, span.Offset, span.Len
-	st.SetInput(input.Key())
-	return try, nil
-}
-
-// note keeps in memory what was just recorded of a step, as reading it would.
-func (r *Run) note(key string, status journal.StepStatus, span journal.Span) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	st := r.fold.Step(key, span.Seq)
-	st.Status, st.Seq, st.Offset, st.Len = status, span.Seq, span.Offset, span.Len
-}
-
-// append adds a record unless the run has ended.
-func (r *Run) append(body []byte, durable bool) (journal.Span, error) {
-	r.gate.RLock()
-	defer r.gate.RUnlock()
-	r.mu.Lock()
-	ended := r.ended
-	r.mu.Unlock()
-	if ended != nil {
-		return journal.Span{}, ended
-	}
-	return r.log.Append(body, durable)
 }
 
 // call calls the function and records a panic or Goexit on its way out.
@@ -341,36 +302,7 @@ func (r *Run) call(ctx context.Context, s *scope, key string, try int64, w work)
 			panic(p)
 		}
 	}()
-	v, err = w.call(s.with(ctx, key))
+	v, err = w.call(s.within(ctx, key, try))
 	returned = true
 	return v, err
-}
-
-// failed records an error of the function, or nothing if the run was interrupted.
-func (r *Run) failed(s *scope, key string, try int64, took time.Duration, err error) error {
-	if s.interrupted(err) {
-		return err
-	}
-	r.recordFailure(key, try, took, err)
-	return &StepError{RunID: r.id, Key: key, Tries: int(try), Message: errorText(err), Err: err}
-}
-
-// recordFailure does not wait for a flush: a failure that a power cut forgets is
-// tried again, as it would be anyway. A record that cannot be written must not
-// hide the failure itself.
-func (r *Run) recordFailure(key string, try int64, took time.Duration, cause error) {
-	text, stack := errorText(cause), ""
-	if crash, ok := cause.(*crashError); ok {
-		text, stack = crash.headline(), string(crash.stack)
-	}
-	b := line.NewBody(journal.KindFail, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds()).Str("error", text)
-	if stack != "" {
-		b.Str("stack", stack[:min(len(stack), 4*maxErrorText)])
-	}
-	span, err := r.append(b.Bytes(), false)
-	if err != nil {
-		r.store.log.Warn("a failure was not recorded", "run", r.id, "step", key, "err", err)
-		return
-	}
-	r.note(key, journal.StepFailed, span)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // newerJournal is a journal in a format of the future.
@@ -409,7 +410,7 @@ func TestMapBeginsWithWhatHasNotFailedYet(t *testing.T) {
 func TestMapBoundsAndProgress(t *testing.T) {
 	s := openStore(t)
 	var now, most atomic.Int32
-	var seen []pawl.Progress
+	var seen []runs.Progress
 	failing := true
 	items := make([]int, 40)
 	for i := range items {
@@ -428,7 +429,7 @@ func TestMapBoundsAndProgress(t *testing.T) {
 		}, pawl.Parallel(3))
 		return 0, err
 	}
-	progress := pawl.OnProgress(func(p pawl.Progress) { seen = append(seen, p) })
+	progress := pawl.OnProgress(func(p runs.Progress) { seen = append(seen, p) })
 	if _, err := run(t, s, fn, progress); err == nil {
 		t.Fatal("no error")
 	}

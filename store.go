@@ -7,14 +7,16 @@ import (
 	"sync"
 
 	"github.com/pawlgo/pawl/internal/dirstore"
+	"github.com/pawlgo/pawl/internal/hook"
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
 // Store is where runs live. It is safe for concurrent use, and any number of
 // processes may have one directory open; each run has one owner at a time.
 type Store struct {
-	dir *dirstore.Dir
-	log *slog.Logger
+	dir    *dirstore.Dir
+	log    *slog.Logger
+	redact func(string) string // nil if there is none
 
 	mu     sync.Mutex
 	closed bool
@@ -36,8 +38,16 @@ func Open(dir string, opts ...StoreOption) (*Store, error) {
 	if err != nil {
 		return nil, storeError(dir, err)
 	}
-	return &Store{dir: d, log: c.log}, nil
+	return &Store{dir: d, log: c.log, redact: c.redact}, nil
 }
+
+// storeFS puts a store into another file system than the operating system's; pawltest
+// has one in memory.
+type storeFS struct{ fs vfs.FS }
+
+func (o storeFS) applyStore(c *storeConfig) { c.fs = o.fs }
+
+func init() { hook.StoreFS = func(fsys vfs.FS) any { return storeFS{fsys} } }
 
 func storeError(dir string, err error) error {
 	e := &RunError{Op: "open store", Path: dir, Err: err}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pawlgo/pawl/internal/line"
 )
 
 // Status is the state of a run.
@@ -28,6 +30,7 @@ type Header struct {
 	InputDigest string // digest of the run's input, "" if none was given
 	Input       []byte // canonical JSON of the input, nil if none or too large
 	Outline     []byte // of an input too large for that: digests of its members, or its length
+	Labels      map[string]string
 }
 
 // Attempt is one process's opening of a run.
@@ -58,6 +61,7 @@ func (s StepStatus) String() string {
 type Step struct {
 	Status StepStatus
 	Final  bool          // failed for good: returned as it is, not tried again
+	Once   bool          // not to be run again by itself once it began
 	Map    string        // key of the Map it is an item of, or empty
 	Tries  int64         // tries started, over all attempts
 	First  int64         // seq of its first record in this epoch
@@ -107,20 +111,19 @@ type Fold struct {
 	Attempt  Attempt // the newest one
 	Steps    map[string]*Step
 	Maps     map[string]*MapInfo
-	Result   Span   // record with the result
-	Error    string // why the last attempt failed, "" if it did not
-	Full     Span   // record with the newest whole state
-	Patches  []Span // records with the patches behind it
-	// PatchBytes is how long those patches are together.
-	PatchBytes int64
-	States     int64 // states recorded
-	Unknown    int64 // records of a kind not known here
-	Repairs    int64 // times that the file was repaired
+	Result   Span              // record with the result
+	Error    string            // why the last attempt failed, "" if it did not
+	Saved    map[string]*Saved // newest state, by the key of its scope: "" is the run's own
+	Notes    map[string]Span   // newest note, by the key of its step
+	States   int64             // states recorded
+	Unknown  int64             // records of a kind not known here
+	Repairs  int64             // times that the file was repaired
 
 	slab       []Step
 	kids       map[string][]string // keys and scopes directly inside another
 	errs       map[string]string   // of failed steps, bounded
 	epochs     map[string]epoch    // newest epoch, by key
+	idem       map[string]string   // idempotency keys of steps that moved to another key
 	attemptSeq int64               // newest attempt
 	endSeq     int64               // newest end of an attempt, or completion
 	lastAt     []byte
@@ -133,10 +136,12 @@ func NewFold() *Fold {
 	return f
 }
 
-// empty forgets all steps.
+// empty forgets all steps and states.
 func (f *Fold) empty() {
 	f.Steps, f.Maps = map[string]*Step{}, map[string]*MapInfo{}
+	f.Saved, f.Notes = map[string]*Saved{}, map[string]Span{}
 	f.kids, f.errs, f.epochs, f.slab = map[string][]string{}, map[string]string{}, map[string]epoch{}, nil
+	f.idem = map[string]string{}
 }
 
 // Apply adds the next record.
@@ -167,17 +172,15 @@ func (f *Fold) Apply(r *Record) {
 		m.Total, m.done, m.seq = r.Int("total"), r.Int("done"), r.Seq
 	case KindEpoch:
 		f.BeginEpoch(r.Key, r.Int("n"), r.Seq)
+	case KindAlias:
+		f.Alias(r.Key, r.Str("from"))
+	case KindNote:
+		f.Note(r.Key, span)
 	case KindState:
 		f.States++
-		if p := r.Member("patch"); p != nil {
-			f.Patches = append(f.Patches, span)
-			f.PatchBytes += int64(len(p))
-		} else {
-			f.Full, f.Patches, f.PatchBytes = span, f.Patches[:0], 0
-		}
+		f.Save(r.Key, span, r.Member("patch"))
 	case KindClear:
-		f.Status, f.Error, f.Result = InProgress, "", Span{}
-		f.Full, f.Patches, f.PatchBytes, f.endSeq = Span{}, nil, 0, 0
+		f.Status, f.Error, f.Result, f.endSeq = InProgress, "", Span{}, 0
 		f.empty()
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
@@ -216,6 +219,13 @@ func (f *Fold) header(r *Record) {
 	if out := r.Member("outline"); out != nil {
 		f.Header.Outline = append([]byte(nil), out...)
 	}
+	line.Members(r.Member("labels"), 1, func(name, v []byte) bool {
+		if f.Header.Labels == nil {
+			f.Header.Labels = map[string]string{}
+		}
+		f.Header.Labels[unquote([]byte(`"`+string(name)+`"`))] = unquote(v)
+		return true
+	})
 }
 
 func (f *Fold) step(r *Record) {
@@ -226,7 +236,7 @@ func (f *Fold) step(r *Record) {
 		if s.Status == StepDone {
 			return // a result stays one, but for a new epoch
 		}
-		s.Status, s.Final, s.Start, s.Input, s.Map = StepRunning, false, span, [16]byte{}, ""
+		s.Status, s.Final, s.Once, s.Start, s.Input, s.Map = StepRunning, false, false, span, [16]byte{}, ""
 	case KindStep:
 		s.Status = StepDone
 		delete(f.errs, r.Key)
@@ -251,6 +261,8 @@ func (f *Fold) step(r *Record) {
 			s.Map = f.mapName(v)
 		case "final":
 			s.Final = true
+		case "once":
+			s.Once = true
 		case "error":
 			f.errs[r.Key] = bounded(unquote(v))
 			return false

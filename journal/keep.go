@@ -14,13 +14,13 @@ import (
 // bytes long, clean.
 //
 // Kept are, in their order: the newest attempt; of each step that is not history its
-// newest start and its newest end; of each Map its newest record; the newest state,
-// whole, if the run is not complete; the newest epoch of each key; the last end of an
-// attempt; the notes of repairs; and every record of an unknown kind. A kept
-// record says in "was" which number it had.
+// newest start and its newest end, and its newest note; of each Map its newest record;
+// the newest state of each scope, whole, if the run is not complete; the newest epoch of
+// each key; all aliases; the last end of an attempt; the notes of repairs; and every
+// record of an unknown kind. A kept record says in "was" which number it had.
 func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error) error {
 	keep := f.keep()
-	state := f.newestState()
+	states := f.newestStates()
 	sc := NewScanner(src, size)
 	var body []byte
 	for sc.Scan() {
@@ -28,17 +28,17 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 		switch {
 		case r.Kind == KindRun:
 			body = append(body[:0], r.NextIncarnation()...)
-		case r.Seq == state.Seq && state.Len > 0:
-			text, schema, err := f.State(func(s Span) (*Record, error) { return RecordAt(src, s) })
+		case states[r.Seq] != nil:
+			text, schema, err := states[r.Seq].Read(func(s Span) (*Record, error) { return RecordAt(src, s) })
 			if err != nil {
 				return err
 			}
-			b := line.NewBody(KindState, "", r.Time()).Int("was", r.was()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
+			b := line.NewBody(KindState, r.Key, r.Time()).Int("was", r.was()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
 			if schema >= 0 {
 				b.Int("schema", int64(schema))
 			}
 			body = append(body[:0], b.Value(text).Bytes()...)
-		case keep[r.Seq] || !known(r.Kind):
+		case keep[r.Seq] || r.Kind == KindAlias || !known(r.Kind):
 			body = append(body[:0], r.Moved()...)
 		default:
 			continue
@@ -63,17 +63,23 @@ func (f *Fold) keep() map[int64]bool {
 	for _, m := range f.Maps {
 		keep[m.seq] = true
 	}
+	for _, n := range f.Notes {
+		keep[n.Seq] = true
+	}
 	return keep
 }
 
-func (f *Fold) newestState() Span {
+// newestStates returns the states by the number of their newest record; none of a
+// complete run, which nobody asks for them.
+func (f *Fold) newestStates() map[int64]*Saved {
+	states := map[int64]*Saved{}
 	if f.Status == Complete {
-		return Span{}
+		return states
 	}
-	if n := len(f.Patches); n > 0 {
-		return f.Patches[n-1]
+	for _, s := range f.Saved {
+		states[s.Newest().Seq] = s
 	}
-	return f.Full
+	return states
 }
 
 // was returns the number that the record had when it was written first.
@@ -98,7 +104,7 @@ func (r *Record) override(name string, n int64) []byte {
 
 func known(kind string) bool {
 	switch kind {
-	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindState, KindClear, KindComplete, KindFailed, KindInterrupted:
+	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted:
 		return true
 	}
 	return false

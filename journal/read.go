@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -21,11 +22,18 @@ func Read(path string) (*Fold, Tail, error) {
 	return ReadFile(f)
 }
 
+// File is an open file, as *os.File is one.
+type File interface {
+	io.ReaderAt
+	Name() string
+	Stat() (fs.FileInfo, error)
+}
+
 // ReadFile is Read of an open file: what is read from it afterwards belongs to the fold
 // even if the file is replaced meanwhile.
-func ReadFile(f *os.File) (*Fold, Tail, error) {
+func ReadFile(f File) (*Fold, Tail, error) {
 	fold := NewFold()
-	tail, err := eachOf(f, func(r *Record) error {
+	tail, err := EachFile(f, func(r *Record) error {
 		fold.Apply(r)
 		return nil
 	})
@@ -40,10 +48,11 @@ func Each(path string, fn func(*Record) error) (Tail, error) {
 		return Tail{}, err
 	}
 	defer f.Close()
-	return eachOf(f, fn)
+	return EachFile(f, fn)
 }
 
-func eachOf(f *os.File, fn func(*Record) error) (Tail, error) {
+// EachFile is Each of an open file.
+func EachFile(f File, fn func(*Record) error) (Tail, error) {
 	path := f.Name()
 	info, err := f.Stat()
 	if err != nil {

@@ -22,6 +22,8 @@ const (
 	KindFail        = "fail"        // a step ended with an error
 	KindMap         = "map"         // a Map began, with its number of items
 	KindEpoch       = "epoch"       // older records under a key are not returned any more
+	KindAlias       = "alias"       // what is recorded under one key goes on under another
+	KindNote        = "note"        // what a step noted for its next try
 	KindState       = "state"       // a state, whole or as a patch of the one before
 	KindClear       = "clear"       // everything before is history: the work starts over
 	KindComplete    = "complete"    // the run is complete, with its result
@@ -108,9 +110,17 @@ func (r *Record) Value() ([]byte, bool) {
 	return text, found
 }
 
-// parseRecord fills kind and key, which stand first behind the head if present.
-func parseRecord(h line.Head, text []byte, off int64) Record {
+// parseRecord fills kind and key, which stand first behind the head if present. The key
+// is often that of the record before; then the two share it.
+func parseRecord(h line.Head, text []byte, off int64, keyBefore string) Record {
 	r := Record{Seq: h.Seq, Dur: h.Dur, Offset: off, Text: text, crc: h.CRC, prev: h.Prev, rest: h.Size}
+	if kind, key, ok := line.KindAndKey(text[h.Size:]); ok {
+		r.Kind = intern(kind)
+		if r.Key = keyBefore; len(key) != len(keyBefore)+2 || string(key[1:len(key)-1]) != keyBefore {
+			r.Key = unquote(key)
+		}
+		return r
+	}
 	line.Members(text, h.Size, func(name, v []byte) bool {
 		switch string(name) {
 		case "kind":
@@ -126,10 +136,15 @@ func parseRecord(h line.Head, text []byte, off int64) Record {
 
 // intern saves an allocation a record for the kinds known here.
 func intern(quoted []byte) string {
-	for _, k := range [...]string{KindStep, KindStart, KindFail, KindState, KindMap, KindAttempt} {
-		if len(quoted) == len(k)+2 && string(quoted[1:len(quoted)-1]) == k {
-			return k
-		}
+	switch string(quoted) {
+	case `"` + KindStep + `"`:
+		return KindStep
+	case `"` + KindStart + `"`:
+		return KindStart
+	case `"` + KindFail + `"`:
+		return KindFail
+	case `"` + KindState + `"`:
+		return KindState
 	}
 	return unquote(quoted)
 }

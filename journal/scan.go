@@ -124,7 +124,7 @@ func (s *Scanner) step() (ok, bad bool) {
 	if why != "" {
 		return false, s.judge(s.lastEnd, why)
 	}
-	s.rec = parseRecord(h, text, at)
+	s.rec = parseRecord(h, text, at, s.rec.Key)
 	s.lastSeq, s.lastCRC = h.Seq, h.CRC
 	s.pos += int(h.Len)
 	s.lastEnd = at + h.Len
@@ -267,7 +267,7 @@ func (s *Scanner) describe() string {
 // checkFirst looks at the first line: a journal begins with a run record of a
 // format known here.
 func (s *Scanner) checkFirst(h line.Head, text []byte, at int64) string {
-	r := parseRecord(h, text, at)
+	r := parseRecord(h, text, at, "")
 	if f := r.Int("format"); f > Format {
 		s.err = &NewerFormatError{Format: f}
 		return ""

@@ -78,6 +78,9 @@ func (f *Fold) drop(key string) {
 	delete(f.Steps, key)
 	delete(f.Maps, key)
 	delete(f.errs, key)
+	delete(f.Saved, key)
+	delete(f.Notes, key)
+	delete(f.idem, key)
 	// Not the list of what is inside: it may be walked right now, and names there
 	// are looked up again before they count.
 }

@@ -55,7 +55,7 @@ func readVector(file []byte) *reading {
 		return r
 	}
 	record := func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(src, s) }
-	r.state, _, r.stateErr = r.fold.State(record)
+	r.state, _, r.stateErr = r.fold.State("", record)
 	if r.fold.Result.Len > 0 {
 		rec, err := record(r.fold.Result)
 		if r.resultErr = err; err == nil {

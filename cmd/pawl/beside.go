@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // leftover is a file that pawl put beside a journal or a checkpoint and that nothing
@@ -85,7 +86,7 @@ func (l leftover) String() string {
 
 // version is an older state that pawl.KeepVersions kept beside a checkpoint file.
 type version struct {
-	info       pawl.RunInfo // Err is set if it cannot be read
+	info       runs.Info // Err is set if it cannot be read
 	path       string
 	generation int64
 }

@@ -37,7 +37,11 @@ func check(ctx context.Context, path string) (*journal.Fold, journal.Tail, error
 	}
 	err = sc.Err()
 	if err == nil {
-		_, _, err = fold.State(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(f, s) })
+		for _, saved := range fold.Saved {
+			if _, _, readErr := saved.Read(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(f, s) }); err == nil {
+				err = readErr
+			}
+		}
 	}
 	return fold, sc.Tail(), journal.WithPath(err, path)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 func (a *app) compactCommand() *cobra.Command {
@@ -143,13 +144,13 @@ func schemaOf(path string) (int, error) {
 		return 0, err
 	}
 	defer f.Close()
-	_, schema, err := fold.State(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(f, s) })
+	_, schema, err := fold.State("", func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(f, s) })
 	return schema, journal.WithPath(err, path)
 }
 
 // compactState compacts a journal of pawl.OpenState.
 func compactState(t *target, v *compactJSON) error {
-	if t.info.Status == pawl.StatusComplete {
+	if t.info.Status == runs.Complete {
 		// Checkpoint.Compact records an opening first, and an opening behind the result
 		// makes the work unfinished again.
 		return &problem{exit: exitFailed, code: "unsupported", msg: cell(t.name) + " is complete, and this version cannot compact a complete journal by its path", hint: "nothing was changed"}

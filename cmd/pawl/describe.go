@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // describe says the important things first: the failure, then what is open.
@@ -26,7 +26,7 @@ func (a *app) describe(t *target, d details) (f fields) {
 		if at.Seq > 0 {
 			f.add("place", fmt.Sprintf("byte %d, record %d", at.Offset, at.Seq))
 		}
-	} else if info.Error != "" && info.Status != pawl.StatusComplete {
+	} else if info.Error != "" && info.Status != runs.Complete {
 		f.add("error", a.fullText(problemText(info)))
 	}
 	for _, m := range info.Maps {
@@ -80,14 +80,14 @@ func (a *app) describe(t *target, d details) (f fields) {
 }
 
 // tornMeans says what bytes behind the last record are.
-func tornMeans(info pawl.RunInfo) string {
+func tornMeans(info runs.Info) string {
 	if info.Owner != nil {
 		return "being written now"
 	}
 	return "an interrupted write, never acknowledged; the next start cuts it off and keeps a copy"
 }
 
-func stepCounts(info pawl.RunInfo) string {
+func stepCounts(info runs.Info) string {
 	s := fmt.Sprintf("%d done", info.Done)
 	if info.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", info.Failed)

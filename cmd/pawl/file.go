@@ -9,13 +9,14 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // kindFile is the kind that InspectFile gives to a Level 1 file.
 const kindFile = "file"
 
 // isCheckpoint tells a Level 1 file, one JSON object, from a journal.
-func isCheckpoint(info pawl.RunInfo) bool { return info.Kind == kindFile && info.UID == "" }
+func isCheckpoint(info runs.Info) bool { return info.Kind == kindFile && info.UID == "" }
 
 // resolveFile describes a checkpoint file, or a journal, by its path.
 func resolveFile(path string) (*target, error) {
@@ -30,11 +31,11 @@ func resolveFile(path string) (*target, error) {
 }
 
 // unreadable describes a file of which only the error is known.
-func unreadable(path string, err error) pawl.RunInfo {
+func unreadable(path string, err error) runs.Info {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {
 		path = canonical(path) // what belongs to a file is beside it, not beside a link
 	}
-	info := pawl.RunInfo{Path: path, Err: err}
+	info := runs.Info{Path: path, Err: err}
 	if st, err := os.Stat(path); err == nil {
 		info.Size = st.Size()
 	}

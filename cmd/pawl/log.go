@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 type logFlags struct {
@@ -263,7 +263,7 @@ func (a *app) logCheckpoint(t *target, f logFlags) error {
 		a.logRaw(b.Bytes())
 	default:
 		kind := journal.KindState
-		if t.info.Status == pawl.StatusComplete {
+		if t.info.Status == runs.Complete {
 			kind = journal.KindComplete
 		}
 		sep := "\t"

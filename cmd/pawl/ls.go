@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 type lsFlags struct {
@@ -154,7 +154,7 @@ func (a *app) collect(ctx context.Context, args []string) ([]listed, error) {
 func (a *app) listed(t *target) listed {
 	info := t.info
 	l := listed{view: runView(info), name: t.name, arg: t.arg, progress: progress(info), owner: owner(info), problem: problemText(info), err: info.Err}
-	if info.Err == nil && info.Status == pawl.StatusComplete {
+	if info.Err == nil && info.Status == runs.Complete {
 		l.problem = ""
 	}
 	return l

@@ -12,14 +12,15 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // target is the run or file that an argument means.
 type target struct {
-	info  pawl.RunInfo // Err is set if it cannot be read
-	name  string       // run ID, or path as given
-	store string       // directory of its store, "" for a file
-	arg   string       // what names it in a command to type next
+	info  runs.Info // Err is set if it cannot be read
+	name  string    // run ID, or path as given
+	store string    // directory of its store, "" for a file
+	arg   string    // what names it in a command to type next
 }
 
 // isCheckpoint tells a Level 1 file, one JSON object, from a journal: also a damaged
@@ -59,7 +60,7 @@ func canonical(path string) string {
 }
 
 // inStore is a run of a store.
-func (a *app) inStore(ref storeRef, info pawl.RunInfo) *target {
+func (a *app) inStore(ref storeRef, info runs.Info) *target {
 	if info.ID == "" { // its file cannot be read, and has too short a name for the ID
 		return &target{info, info.Path, ref.dir, quoteArg(info.Path)}
 	}

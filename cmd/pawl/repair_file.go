@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // planFile looks for a version that a damaged checkpoint file can go back to.
@@ -53,7 +54,7 @@ func (m *mending) planFile(ctx context.Context) {
 		refuse(fmt.Sprintf("none of its %d older versions is good", len(all)), hint)
 	case v == nil:
 		refuse("there is no older version of it (pawl.KeepVersions keeps some)", hint)
-	case v.info.Status == pawl.StatusComplete:
+	case v.info.Status == runs.Complete:
 		// Nothing can be saved behind a result, and it is a save that sets aside.
 		refuse(fmt.Sprintf("its newest good version, %d, holds a result, and this command cannot put one in place", v.generation),
 			fmt.Sprintf("nothing was changed; to go back to it: mv -n %s %s && cp -n %s %s", quoteArg(path), quoteArg(path+".damaged"), quoteArg(v.path), quoteArg(path)))

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
 	"github.com/pawlgo/pawl/journal/repair"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // planJournal asks the library what a repair would do.
@@ -100,7 +100,7 @@ func salvage(ctx context.Context, path string) (*journal.Fold, error) {
 // standing says how a run stands that nobody owns.
 func standing(fold *journal.Fold) *afterJSON {
 	c := fold.Counts()
-	info := pawl.RunInfo{Status: fold.Status}
+	info := runs.Info{Status: fold.Status}
 	after := &afterJSON{Status: statusOf(info), Steps: stepsJSON{Done: c.Done, Failed: c.Failed, InDoubt: c.Running}, InDoubt: []string{}}
 	for key, s := range fold.Steps {
 		if s.Status == journal.StepRunning {

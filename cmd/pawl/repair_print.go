@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // repairPrint prints what was found and done. With shown, people have seen the plan.
@@ -139,7 +139,7 @@ func (a *app) outcome(m *mending) (f fields) {
 	if v.After != nil {
 		f.add("then", v.After.Status+stepWords(v.After.Steps))
 		label := "runs again"
-		if v.After.Status == string(pawl.StatusComplete) {
+		if v.After.Status == string(runs.Complete) {
 			label = "no result" // and nobody needs it any more
 		}
 		for i, key := range v.After.InDoubt {
@@ -180,7 +180,7 @@ func (a *app) afterRepair(m *mending) {
 	switch after := m.view.After; {
 	case after == nil:
 		a.hint("start its program again and it goes on from version %d", m.view.Version.Generation)
-	case after.Status == string(pawl.StatusComplete):
+	case after.Status == string(runs.Complete):
 		a.hint("print the result with: pawl show %s --result", m.t.arg)
 	case after.Steps == (stepsJSON{}):
 		a.hint("start its program again and it goes on from what is kept")

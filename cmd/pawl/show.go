@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -84,7 +84,7 @@ func (t *target) read(ctx context.Context) (details, error) {
 
 // result returns the exact text of the recorded result, nil if there is none.
 func (t *target) result() ([]byte, error) {
-	if t.info.Err != nil || t.info.Status != pawl.StatusComplete {
+	if t.info.Err != nil || t.info.Status != runs.Complete {
 		return nil, nil
 	}
 	if isCheckpoint(t.info) {
@@ -114,7 +114,7 @@ func (a *app) showResult(t *target) error {
 	if t.info.Err != nil {
 		return a.readProblem(t)
 	}
-	if t.info.Status != pawl.StatusComplete {
+	if t.info.Status != runs.Complete {
 		return &problem{exit: exitNotFinished, code: "not_finished", msg: fmt.Sprintf("%s has no result: it is %s", cell(t.name), statusOf(t.info)), hint: "see how far it is: pawl show " + t.arg}
 	}
 	text, err := t.result()

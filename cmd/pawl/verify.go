@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -166,7 +166,7 @@ func judge(ctx context.Context, t *target, beside neighbours) verdict {
 		_, tail, err := check(ctx, info.Path)
 		switch {
 		case err != nil:
-			*info = pawl.RunInfo{ID: info.ID, Owner: info.Owner, Path: info.Path, Size: info.Size, Err: err}
+			*info = runs.Info{ID: info.ID, Owner: info.Owner, Path: info.Path, Size: info.Size, Err: err}
 		case tail.Torn > 0: // else its owner has written on
 			v.Status, v.Torn = "torn", &tornJSON{tail.Torn, tail.End, tail.Reason, info.Owner != nil}
 		}

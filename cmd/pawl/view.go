@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // Words for how a run stands. They are part of the JSON.
@@ -27,7 +28,7 @@ var statuses = []string{
 	statusDamaged, statusNewer, statusUnreadable,
 }
 
-func statusOf(info pawl.RunInfo) string {
+func statusOf(info runs.Info) string {
 	switch {
 	case errors.Is(info.Err, pawl.ErrCorrupt):
 		return statusDamaged
@@ -35,7 +36,7 @@ func statusOf(info pawl.RunInfo) string {
 		return statusNewer
 	case info.Err != nil:
 		return statusUnreadable
-	case info.Status != pawl.StatusInProgress:
+	case info.Status != runs.InProgress:
 		return string(info.Status)
 	case info.Owner != nil:
 		return statusRunning
@@ -71,8 +72,8 @@ func (o *output) status(word string) string {
 
 // mainMap returns the Map that a run mostly consists of, nil if there is none: most
 // of its steps are items of this Map.
-func mainMap(info pawl.RunInfo) *pawl.Progress {
-	var largest *pawl.Progress
+func mainMap(info runs.Info) *runs.Progress {
+	var largest *runs.Progress
 	for i := range info.Maps {
 		if m := &info.Maps[i]; largest == nil || m.Total > largest.Total {
 			largest = m
@@ -84,7 +85,7 @@ func mainMap(info pawl.RunInfo) *pawl.Progress {
 	return largest
 }
 
-func progress(info pawl.RunInfo) string {
+func progress(info runs.Info) string {
 	if m := mainMap(info); m != nil {
 		return fmt.Sprintf("%d/%d", m.Done, m.Total)
 	}
@@ -94,7 +95,7 @@ func progress(info pawl.RunInfo) string {
 	return count(info.Done, "step")
 }
 
-func owner(info pawl.RunInfo) string {
+func owner(info runs.Info) string {
 	if info.Owner == nil {
 		return "-"
 	}
@@ -103,7 +104,7 @@ func owner(info pawl.RunInfo) string {
 
 // problemText says in one text why a run failed or cannot be read, without its ID
 // and path: they are known.
-func problemText(info pawl.RunInfo) string {
+func problemText(info runs.Info) string {
 	if info.Err != nil {
 		at := placeOf(info.Err)
 		at.Reason = strings.TrimPrefix(at.Reason, at.Path+": ")
@@ -156,7 +157,7 @@ type (
 	}
 )
 
-func runView(info pawl.RunInfo) runJSON {
+func runView(info runs.Info) runJSON {
 	v := runJSON{
 		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Attempts: info.Attempts,
 		Steps: stepsJSON{Done: info.Done, Failed: info.Failed}, TookSeconds: seconds(info.Took),
@@ -177,7 +178,7 @@ func runView(info pawl.RunInfo) runJSON {
 }
 
 // problemOf says where and why a run cannot be read, nil if it can.
-func problemOf(info pawl.RunInfo) *problemJSON {
+func problemOf(info runs.Info) *problemJSON {
 	if info.Err == nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // meter shows how far the documents are: as a bar that is redrawn in place, or
@@ -49,7 +49,7 @@ func newMeter(w io.Writer, mode string) *meter {
 }
 
 // update is pawl's progress callback.
-func (m *meter) update(p pawl.Progress) {
+func (m *meter) update(p runs.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -76,7 +76,7 @@ func (m *meter) update(p pawl.Progress) {
 }
 
 // text makes one line of at most the terminal's width.
-func (m *meter) text(p pawl.Progress, now time.Time) string {
+func (m *meter) text(p runs.Progress, now time.Time) string {
 	s := fmt.Sprintf("%d of %d documents", p.Done, p.Total)
 	if p.Skipped > 0 {
 		s += fmt.Sprintf(", %d of them from the record", p.Skipped)

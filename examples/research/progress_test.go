@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // track sends a hundred items through a meter, one each 100 ms of a clock of
@@ -18,7 +18,7 @@ func track(mode string, width int) string {
 	now := time.Unix(0, 0)
 	m.now = func() time.Time { return now }
 	for done := 20; done <= 100; done++ {
-		m.update(pawl.Progress{Done: done, Skipped: 20, Total: 100})
+		m.update(runs.Progress{Done: done, Skipped: 20, Total: 100})
 		now = now.Add(100 * time.Millisecond)
 	}
 	m.finish()

@@ -77,7 +77,7 @@ func Open(fsys vfs.FS, path string, create bool, warn func(string)) (*Dir, error
 
 func (d *Dir) readMarker() error {
 	name := filepath.Join(d.Path, markerName)
-	text, err := readFile(d.FS, name)
+	text, err := vfs.OnceMore(func() ([]byte, error) { return readFile(d.FS, name) })
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (d *Dir) readMarker() error {
 // would then look like a run that never was.
 func (d *Dir) CheckRuns() error {
 	name := filepath.Join(d.Path, runsName)
-	info, err := d.FS.Stat(name)
+	info, err := vfs.OnceMore(func() (fs.FileInfo, error) { return d.FS.Stat(name) })
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &journal.CorruptError{Path: name, Reason: "the directory is missing beside the store's " + markerName + ": moved away, or not mounted?"}
@@ -112,6 +112,9 @@ func (d *Dir) Journal(id string) string { return d.file(id, journalExt) }
 
 // Lock returns the path of the lock file of a run.
 func (d *Dir) Lock(id string) string { return d.file(id, lockExt) }
+
+// Acquire takes the lock of a run without waiting, or returns a *lock.HeldError.
+func (d *Dir) Acquire(id string) (vfs.Lock, error) { return vfs.AcquireLock(d.FS, d.Lock(id)) }
 
 func (d *Dir) file(id, ext string) string {
 	return filepath.Join(d.Path, runsName, runid.FileName(id)+ext)

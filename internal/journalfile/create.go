@@ -33,7 +33,8 @@ func Create(fsys vfs.FS, path string, body []byte, warn func(string)) (*File, er
 	}
 	j := newFile(fsys, path, f)
 	if err := lockFile(f); err != nil {
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close()         //nolint:errcheck // nothing was written
+		fsys.Remove(temp) //nolint:errcheck // removed next time if not now
 		return nil, err
 	}
 	j.buf, j.crc = line.Append(nil, 0, 1, 0, body)

@@ -48,7 +48,7 @@ type File struct {
 }
 
 func newFile(fsys vfs.FS, path string, f vfs.File) *File {
-	j := &File{fs: fsys, path: path, f: f}
+	j := &File{fs: fsys, path: path, f: f, noFill: !vfs.GainsByFill(fsys)}
 	j.synced = sync.NewCond(&j.syncMu)
 	return j
 }

@@ -34,6 +34,18 @@ func Open(fsys vfs.FS, path string, warn func(string)) (*File, *journal.Fold, Re
 // OpenChecked is Open with a check of the journal's header, made before anything in the
 // file is touched; its error is returned as it is.
 func OpenChecked(fsys vfs.FS, path string, check func(journal.Header) error, warn func(string)) (*File, *journal.Fold, Recovery, error) {
+	var fold *journal.Fold
+	var rec Recovery
+	// From the beginning if the file was replaced by another machine in the midst of it:
+	// a recovery may be cut short anywhere, and the next believes nothing it has not read.
+	j, err := vfs.OnceMore(func() (j *File, err error) {
+		j, fold, rec, err = openChecked(fsys, path, check, warn)
+		return j, err
+	})
+	return j, fold, rec, err
+}
+
+func openChecked(fsys vfs.FS, path string, check func(journal.Header) error, warn func(string)) (*File, *journal.Fold, Recovery, error) {
 	info, err := fsys.Lstat(path)
 	if err != nil {
 		return nil, nil, Recovery{}, err

@@ -91,7 +91,7 @@ type salvager struct {
 
 func (s *salvager) survey() error {
 	fold := journal.NewFold()
-	states := stateChecker{src: s.src}
+	states := stateChecker{src: s.src, scopes: map[string]*checkedState{}}
 	s.drop = map[int64]bool{}
 	first := true
 	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
@@ -105,7 +105,7 @@ func (s *salvager) survey() error {
 		}
 		if r.Seq > s.lastSeq+1 {
 			s.rep.Missing = append(s.rep.Missing, [2]int64{s.lastSeq + 1, r.Seq - 1})
-			states.gap = true
+			states.missing()
 		}
 		s.lastSeq, s.lastCRC = r.Seq, r.CRC()
 		s.rep.Kept++
@@ -129,25 +129,37 @@ func (s *salvager) survey() error {
 
 // stateChecker finds states whose patch has nothing left to be applied to.
 type stateChecker struct {
-	src  vfs.File
-	fold *journal.Fold
-	gap  bool // a record is missing since the last whole state, so look closely
+	src    vfs.File
+	scopes map[string]*checkedState
+}
+
+type checkedState struct {
+	saved journal.Fold // with the states of this scope only
+	gap   bool         // a record is missing since the last whole state, so look closely
+}
+
+// missing notes that records are missing here.
+func (c *stateChecker) missing() {
+	for _, s := range c.scopes {
+		s.gap = true
+	}
 }
 
 func (c *stateChecker) reachable(r *journal.Record) (bool, error) {
 	if r.Member("patch") == nil {
-		c.fold, c.gap = journal.NewFold(), false
-		c.fold.Apply(r)
+		s := &checkedState{saved: *journal.NewFold()}
+		s.saved.Apply(r)
+		c.scopes[r.Key] = s
 		return true, nil
 	}
-	if c.fold == nil {
+	s := c.scopes[r.Key]
+	if s == nil {
 		return false, nil
 	}
-	if c.gap {
-		try := *c.fold
-		try.Patches = append([]journal.Span(nil), c.fold.Patches...)
-		try.Apply(r)
-		_, _, err := try.State(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(c.src, s) })
+	if s.gap {
+		saved := *s.saved.Saved[r.Key]
+		saved.Patches = append(append([]journal.Span(nil), saved.Patches...), journal.Span{Seq: r.Seq, Offset: r.Offset, Len: int64(len(r.Text))})
+		_, _, err := saved.Read(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(c.src, s) })
 		if errors.Is(err, journal.ErrCorrupt) {
 			return false, nil
 		}
@@ -155,7 +167,7 @@ func (c *stateChecker) reachable(r *journal.Record) (bool, error) {
 			return false, err
 		}
 	}
-	c.fold.Apply(r)
+	s.saved.Apply(r)
 	return true, nil
 }
 

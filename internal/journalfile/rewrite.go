@@ -97,7 +97,8 @@ func newWriter(fsys vfs.FS, name string, old vfs.File, seq int64, crc uint32, wa
 	}
 	info, err := old.Stat()
 	if err = errors.Join(err, lockFile(f)); err != nil {
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close()         //nolint:errcheck // nothing was written
+		fsys.Remove(name) //nolint:errcheck // removed next time if not now
 		return nil, err
 	}
 	vfs.KeepOwner(f, info, warn)

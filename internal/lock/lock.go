@@ -15,6 +15,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -52,19 +53,29 @@ func Acquire(path string) (*Lock, error) {
 	// The file may be removed by a cleanup between our open and our lock; then
 	// we would hold a lock that nobody else sees. So compare what we locked
 	// with what the name says now, and try again when they differ.
+	stale := false
 	for range 100 {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
-		if err != nil {
+		f, err := openFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
+		if err == nil {
+			err = patiently(f)
+		}
+		if errors.Is(err, syscall.ESTALE) && !stale {
+			// On a network file system: another machine replaced the file.
+			stale = true
+			if f != nil {
+				f.Close()
+			}
+			continue
+		}
+		if f == nil {
 			return nil, err
 		}
-		if err := patiently(f); err != nil {
-			if !errors.Is(err, errHeld) {
-				f.Close()
-				return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+		if err != nil {
+			defer f.Close()
+			if errors.Is(err, errHeld) {
+				return nil, &HeldError{Path: path, Owner: readOwner(f)}
 			}
-			held := &HeldError{Path: path, Owner: readOwner(f)}
-			f.Close()
-			return nil, held
+			return nil, lockError(path, err)
 		}
 		if !stillAt(f, path) {
 			f.Close()
@@ -78,6 +89,18 @@ func Acquire(path string) (*Lock, error) {
 		return l, nil
 	}
 	return nil, &os.PathError{Op: "lock", Path: path, Err: errors.New("the lock file is being replaced over and over")}
+}
+
+// openFile is replaced in tests.
+var openFile = os.OpenFile
+
+// lockError says of a lock that could not be asked for which file it concerns, and, where
+// the file system has none to give (ENOLCK, from NFS without its lock service), what to do.
+func lockError(path string, err error) error {
+	if errors.Is(err, syscall.ENOLCK) || errors.Is(err, errors.ErrUnsupported) {
+		err = fmt.Errorf("%w: its file system gives no locks, and without one two processes could write at once; use a local disk, or let the lock service (lockd) of the NFS server run", err)
+	}
+	return &os.PathError{Op: "lock", Path: path, Err: err}
 }
 
 // patience is how long a lock is asked for while nobody owns it.
@@ -113,7 +136,7 @@ func TryFile(f *os.File) error {
 		return &HeldError{Path: f.Name()}
 	}
 	if err != nil {
-		return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		return lockError(f.Name(), err)
 	}
 	return nil
 }
@@ -132,9 +155,9 @@ func (l *Lock) Release() error {
 // Probe tells who holds the lock at path now: held is false if nobody does or
 // there is no such file. It takes nothing and writes nothing.
 func Probe(path string) (owner Owner, held bool, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
+	f, err := openFile(path, os.O_RDWR|noFollow, 0)
 	if errors.Is(err, os.ErrPermission) {
-		f, err = os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+		f, err = openFile(path, os.O_RDONLY|noFollow, 0)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return Owner{}, false, nil
@@ -149,7 +172,7 @@ func Probe(path string) (owner Owner, held bool, err error) {
 	case errors.Is(err, errHeld):
 		return readOwner(f), true, nil
 	default:
-		return Owner{}, false, &os.PathError{Op: "lock", Path: path, Err: err}
+		return Owner{}, false, lockError(path, err)
 	}
 }
 

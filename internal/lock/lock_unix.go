@@ -15,9 +15,12 @@ func tryLock(f *os.File) error       { return flock(f, unix.LOCK_EX) }
 func tryLockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }
 func unlock(f *os.File) error        { return flock(f, unix.LOCK_UN) }
 
+// sysFlock is replaced in tests.
+var sysFlock = unix.Flock
+
 func flock(f *os.File, how int) error {
 	for {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		err := sysFlock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case errors.Is(err, unix.EINTR):
 			continue

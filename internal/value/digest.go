@@ -34,12 +34,13 @@ func (f *Fingerprint) Key() string {
 // FingerprintOf encodes v and takes its fingerprint. The canonical text has the
 // members of every object in sorted order, so that moving a struct field does
 // not change it; numbers keep their digits (unlike RFC 8785, which would make
-// 2^53+1 and 2^53 the same number).
-func FingerprintOf(v any) (Fingerprint, error) {
+// 2^53+1 and 2^53 the same number). Redact, if not nil, is applied first, see [Redact].
+func FingerprintOf(v any, redact func(string) string) (Fingerprint, error) {
 	text, err := Encode(v)
 	if err != nil {
 		return Fingerprint{}, err
 	}
+	text = Redact(text, redact)
 	c := jsontext.Value(text)
 	if err := c.Format(jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawInts(false),
 		jsontext.CanonicalizeRawFloats(false), jsontext.EscapeForJS(true)); err != nil {

@@ -199,7 +199,7 @@ func TestDepth(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	of := func(v any) Fingerprint {
 		t.Helper()
-		f, err := FingerprintOf(v)
+		f, err := FingerprintOf(v, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestFingerprint(t *testing.T) {
 	if f := of(strings.Repeat("a", CanonicalLimit-1)); f.Text != nil {
 		t.Error("text above the limit")
 	}
-	if _, err := FingerprintOf(math.NaN()); err == nil {
+	if _, err := FingerprintOf(math.NaN(), nil); err == nil {
 		t.Error("NaN has a fingerprint")
 	}
 }

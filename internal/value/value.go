@@ -184,6 +184,14 @@ func Decode(text []byte, p any, allowUnknown bool) error {
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
 		return refuse("$", fmt.Sprintf("cannot decode into a %T, need a non-nil pointer", p))
 	}
+	if rv.Elem().IsZero() {
+		// There is nothing that a failure could spoil.
+		err := decode(text, p, allowUnknown)
+		if err != nil {
+			rv.Elem().SetZero()
+		}
+		return err
+	}
 	fresh := reflect.New(rv.Type().Elem())
 	if err := decode(text, fresh.Interface(), allowUnknown); err != nil {
 		return err

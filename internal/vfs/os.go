@@ -16,7 +16,7 @@ var OS FS = osFS{}
 type osFS struct{}
 
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := openFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +48,7 @@ func (osFS) SyncDir(name string) error { return syncDir(name) }
 type osFile struct{ *os.File }
 
 func (f osFile) Sync() error {
-	for {
-		err := fdatasync(f.File)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
+	return untilNotInterrupted(func() error { return fdatasync(f.File) })
 }
 
 // TryLock takes an exclusive lock on the file, freed when it is closed, or returns a

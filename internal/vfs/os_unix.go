@@ -8,6 +8,10 @@ import (
 	"syscall"
 )
 
+func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(name, flag, perm)
+}
+
 func rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 
 func syncDir(name string) error {

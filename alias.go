@@ -1,0 +1,55 @@
+package pawl
+
+import (
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// adopt lets key go on with what is recorded under the name that it had before, if
+// nothing is recorded under key itself. The caller has claimed key.
+func (r *Run) adopt(s *scope, key, oldName string) error {
+	old, err := s.join(oldName)
+	if err != nil || old == key || r.known(key) || !r.known(old) {
+		return err
+	}
+	// Nobody else may be asking for the old key: its result would have two names.
+	if err := r.claim(old); err != nil {
+		return err
+	}
+	defer r.unclaim(old)
+	b := line.NewBody(journal.KindAlias, key, vfs.Now()).Str("from", old)
+	// Whatever is recorded under the new key stands behind it in the journal, so it
+	// needs no flush of its own.
+	err = r.record(b.Bytes(), false, func(f *journal.Fold, _ journal.Span) {
+		f.Alias(key, old)
+		r.forgetStates(old)
+	})
+	if err != nil {
+		return r.writeError("start", key, err)
+	}
+	return nil
+}
+
+// known reports whether anything is recorded under key or inside it.
+func (r *Run) known(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fold.Has(key) {
+		return true
+	}
+	for k := range r.fold.Inside(key) {
+		if r.fold.Has(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// unclaim forgets that key was asked.
+func (r *Run) unclaim(key string) {
+	r.settle(key, stepFailed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.asked, key)
+}

@@ -1,0 +1,9 @@
+// Package hook lets other packages of this module reach what the root package does not
+// export: users should not see it in their documentation.
+package hook
+
+import "github.com/pawlgo/pawl/internal/vfs"
+
+// StoreFS returns a pawl.StoreOption that makes a store live in a file system. The root
+// package sets it; a program that has not imported that one cannot use it.
+var StoreFS func(vfs.FS) any

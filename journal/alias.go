@@ -1,0 +1,71 @@
+package journal
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// Alias lets what is recorded under one key, and inside it, go on under another. What
+// the new key has already stays; the old key is as if it had never been asked.
+func (f *Fold) Alias(key, from string) {
+	for k := range f.Inside(from) {
+		f.move(k, key+k[len(from):], key, from)
+	}
+	f.move(from, key, key, from)
+}
+
+func (f *Fold) move(old, now, key, from string) {
+	if s := f.Steps[old]; s != nil && f.Steps[now] == nil {
+		idem := f.IdempotencyKey(old)
+		if s.Map == from || strings.HasPrefix(s.Map, from+"/") {
+			s.Map = key + s.Map[len(from):]
+		}
+		f.Steps[now] = s
+		f.idem[now] = idem
+		if text, failed := f.errs[old]; failed {
+			f.errs[now] = text
+		}
+	}
+	if m := f.Maps[old]; m != nil && f.Maps[now] == nil {
+		m.Key = now
+		f.Maps[now] = m
+	}
+	if s := f.Saved[old]; s != nil && f.Saved[now] == nil {
+		f.Saved[now] = s
+	}
+	if n, ok := f.Notes[old]; ok && f.Notes[now].Len == 0 {
+		f.Notes[now] = n
+	}
+	f.drop(old)
+	f.link(now)
+}
+
+// Has reports whether anything is recorded under key itself.
+func (f *Fold) Has(key string) bool {
+	_, note := f.Notes[key]
+	return note || f.Steps[key] != nil || f.Maps[key] != nil || f.Saved[key] != nil
+}
+
+// IdempotencyKey returns the idempotency key of a step: 128 bits, in hexadecimal, of an
+// HMAC-SHA256 (RFC 2104) with the run's UID as its key over the step's key and the
+// epochs of that key and of the keys around it. It is equal over all tries and starts,
+// and another one for every other step, epoch and run.
+func (f *Fold) IdempotencyKey(key string) string {
+	if moved := f.idem[key]; moved != "" {
+		return moved
+	}
+	mac := hmac.New(sha256.New, []byte(f.Header.UID))
+	mac.Write([]byte(key))
+	for end := 0; end <= len(key); end++ {
+		if end < len(key) && key[end] != '/' {
+			continue
+		}
+		if e := f.epochs[key[:end]]; e.n > 0 {
+			fmt.Fprintf(mac, "\x00%d@%d", e.n, end)
+		}
+	}
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}

@@ -1,0 +1,68 @@
+package pawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pawlgo/pawl/internal/journalfile"
+)
+
+// Clear puts a run's journal aside, so that the next start begins the work anew, as a run
+// with a new UID that sees nothing of the old one. It returns the path of the file that
+// keeps the old journal, beside the new one's. When it returns nil that is durable.
+//
+// A damaged journal can be cleared too. Errors: [ErrNotFound], [ErrLocked] (somebody owns
+// the run), [ErrInvalid] (the ID), or those of the file system.
+func (s *Store) Clear(ctx context.Context, id string) (aside string, err error) {
+	const op = "clear"
+	l, err := s.lockRun(ctx, op, id)
+	if err != nil {
+		return "", err
+	}
+	path := s.dir.Journal(id)
+	for n := 1; ; n++ {
+		aside = fmt.Sprintf("%s.cleared-%d", path, n)
+		if _, err = s.dir.FS.Lstat(aside); err != nil {
+			break
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = s.dir.FS.Rename(path, aside) // nobody else: we hold the lock
+	}
+	if err == nil {
+		err = journalfile.SyncDir(s.dir.FS, s.dir.Runs(), warner(s.log))
+	}
+	if err = errors.Join(err, l.Release()); err != nil {
+		return "", &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: "the journal is at its path or at " + aside}
+	}
+	return aside, nil
+}
+
+// Delete removes a run: its journal, what was kept aside of it by recoveries, repairs and
+// [Store.Clear], and its lock file. A run that is created with the ID later sees nothing
+// of it. When it returns nil that is durable.
+//
+// A damaged run can be deleted too. A process that had the run open and was deprived of
+// it, by somebody who removed files by hand, is refused with [ErrReplaced] or
+// [ErrLeaseLost] when it writes. Errors: [ErrNotFound], [ErrLocked] (somebody owns the
+// run), [ErrInvalid] (the ID), or those of the file system.
+func (s *Store) Delete(ctx context.Context, id string) error {
+	const op = "delete"
+	l, err := s.lockRun(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	if err := s.dir.Remove(id, warner(s.log)); err != nil {
+		err = errors.Join(err, l.Release())
+		return &RunError{Op: op, RunID: id, Path: s.dir.Journal(id), Err: err, Hint: "delete it again when the cause is mended"}
+	}
+	// While it is still ours: who waits for this lock finds out that the file is not
+	// at its path any more, and makes a new one.
+	s.dir.FS.Remove(s.dir.Lock(id)) //nolint:errcheck // a lock file without a run means nothing
+	if err := l.Release(); err != nil {
+		return &RunError{Op: op, RunID: id, Err: err, Hint: "the run is deleted"}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package pawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/runid"
+	"github.com/pawlgo/pawl/internal/value"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// ResolveDone says of a step in doubt that it happened, and what its result is: the next
+// start returns that and does not call the step's function. Result must be what the
+// function would have returned, or its JSON as a json.RawMessage. Who says so and why
+// stand in the history. When it returns nil that is durable.
+//
+// Errors: [ErrNotFound] (no such run or step), [ErrLocked] (the run is open: the step may
+// be under way), [ErrConflict] (the step has a result already), [ErrInvalid] (it is not
+// in doubt, or the result cannot be stored), [ErrComplete], [ErrCorrupt] and
+// [ErrNewerFormat].
+func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by, reason string) error {
+	text, err := value.Encode(result)
+	if err != nil {
+		return &RunError{Op: "resolve", RunID: id, Key: key, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "nothing was written"}
+	}
+	return s.resolve(ctx, id, key, func(st *journal.Step, _ int64) []byte {
+		b := line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", st.Tries).Int("us", 0)
+		s.signed(b, by, reason)
+		return b.Value(value.Redact(text, s.redact)).Bytes()
+	})
+}
+
+// ResolveRerun says of a step in doubt that it did not happen: the next start calls its
+// function, with a new [IdempotencyKey]. Everything recorded inside the step is history.
+// Otherwise it is as [Store.ResolveDone].
+func (s *Store) ResolveRerun(ctx context.Context, id, key, by, reason string) error {
+	return s.resolve(ctx, id, key, func(_ *journal.Step, epoch int64) []byte {
+		b := line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", epoch+1)
+		s.signed(b, by, reason)
+		return b.Bytes()
+	})
+}
+
+// signed adds who decided and why.
+func (s *Store) signed(b *line.Body, by, reason string) {
+	hide := (&Run{store: s}).hide
+	b.Str("reason", hide(reason[:min(len(reason), maxErrorText)])).Str("by", hide(by[:min(len(by), maxErrorText)]))
+}
+
+func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journal.Step, epoch int64) []byte) error {
+	const op = "resolve"
+	log, fold, release, err := s.openUnowned(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	refuse := func(err error, hint string) error {
+		return &RunError{Op: op, RunID: id, Key: key, Err: err, Hint: "nothing was written; " + hint}
+	}
+	st := fold.Steps[key]
+	switch {
+	case fold.Status == journal.Complete:
+		err = refuse(ErrComplete, "the run has its result")
+	case st == nil:
+		err = refuse(fmt.Errorf("%w: no such step", ErrNotFound), "list them with: pawl steps "+quoteArg(id))
+	case st.Status == journal.StepDone:
+		err = refuse(fmt.Errorf("%w: the step has a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
+	case st.Status == journal.StepFailed:
+		err = refuse(fmt.Errorf("%w: the step failed, it is not in doubt", ErrInvalid), "the next start tries it again")
+	default:
+		if _, err = log.Append(body(st, fold.Epoch(key)), true); err != nil {
+			err = writeError(op, id, key, log.Path(), err)
+		}
+	}
+	return errors.Join(err, release())
+}
+
+// openUnowned opens the journal of a run that nobody owns, to write into it outside of an
+// attempt. Release closes it and lets go of the run.
+func (s *Store) openUnowned(ctx context.Context, op, id string) (log *journalfile.File, fold *journal.Fold, release func() error, err error) {
+	l, err := s.lockRun(ctx, op, id)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	path := s.dir.Journal(id)
+	check := (&Run{store: s, id: id}).checkHeader
+	log, fold, _, err = journalfile.OpenChecked(s.dir.FS, path, func(h journal.Header) error { return check(path, h, value.Fingerprint{}) }, warner(s.log))
+	if err != nil {
+		l.Release() //nolint:errcheck // nothing was written
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, nil, &RunError{Op: op, RunID: id, Path: path, Err: ErrNotFound, Hint: "nothing was changed; list the runs with: pawl ls"}
+		}
+		return nil, nil, nil, openError(id, path, err)
+	}
+	release = func() error {
+		// The lock goes last: the next owner must find everything written.
+		if err := errors.Join(log.Close(), l.Release()); err != nil {
+			return writeError("close", id, "", path, err)
+		}
+		return nil
+	}
+	return log, fold, release, nil
+}
+
+// lockRun takes the lock of a run for something other than an attempt.
+func (s *Store) lockRun(ctx context.Context, op, id string) (vfs.Lock, error) {
+	if err := s.checkOpen(op, id); err != nil {
+		return nil, err
+	}
+	if err := runid.Check(id); err != nil {
+		return nil, invalidID(op, id, err)
+	}
+	if ctx.Err() != nil {
+		return nil, &RunError{Op: op, RunID: id, Err: ended(ctx)}
+	}
+	path := s.dir.Journal(id)
+	// Not even a lock file is made for a run that is not there.
+	if _, err := s.dir.FS.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, &RunError{Op: op, RunID: id, Path: path, Err: ErrNotFound, Hint: "nothing was changed; list the runs with: pawl ls"}
+	}
+	l, err := s.dir.Acquire(id)
+	if err != nil {
+		if locked, ok := lockedError(op, id, path, err); ok {
+			return nil, locked
+		}
+		return nil, &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: "nothing was changed"}
+	}
+	return l, nil
+}
+
+// howToResolve says what to type about a step in doubt.
+func (r *Run) howToResolve(key string) string {
+	return fmt.Sprintf("find out whether it happened, then: pawl resolve %s %s --done RESULT | --rerun", quoteArg(r.id), quoteArg(key))
+}

@@ -1,0 +1,88 @@
+package pawl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/journal"
+)
+
+func (r *Run) openError(path string, err error) error { return openError(r.id, path, err) }
+
+// openError says what an unreadable journal means.
+func openError(runID, path string, err error) error {
+	e := &RunError{Op: "open", RunID: runID, Path: path, Err: err}
+	if whole, ok := errors.AsType[*RunError](err); ok {
+		return whole
+	}
+	if locked, ok := lockedError("open", runID, path, err); ok {
+		return locked
+	}
+	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
+		e.Seq, e.Offset = c.Seq, c.Offset
+		if c.Path != "" {
+			e.Path = "" // the cause names it
+		}
+	}
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		e.Hint = fmt.Sprintf("nothing was changed and nothing runs; look with: pawl repair --dry-run %s", quoteArg(path))
+	case errors.Is(err, ErrNewerFormat):
+		e.Hint = "nothing was changed; use the newer program"
+	}
+	return e
+}
+
+func (r *Run) writeError(op, key string, err error) error {
+	return writeError(op, r.id, key, r.log.Path(), err)
+}
+
+// writeError says what a failed append means for the data.
+func writeError(op, runID, key, path string, err error) error {
+	e := &RunError{Op: op, RunID: runID, Key: key, Path: path, Err: err}
+	switch {
+	case errors.Is(err, journalfile.ErrInDoubt):
+		e.Err = joined{ErrInDoubt, err}
+		e.Hint = "everything acknowledged before is safe; start again to find out whether this was recorded"
+	case errors.Is(err, journalfile.ErrReplaced):
+		e.Err = joined{ErrReplaced, err}
+		e.Hint = "nothing was written; the foreign file was not touched"
+	case errors.Is(err, journalfile.ErrClosed), errors.Is(err, ErrClosed), errors.Is(err, ErrComplete):
+		if errors.Is(err, journalfile.ErrClosed) {
+			e.Err = joined{ErrClosed, err}
+		}
+		e.Hint = "the run had ended, so this was not recorded; end a run only when its steps have"
+	default:
+		e.Hint = "everything acknowledged before is safe; this was not recorded. Mend the cause and start again"
+	}
+	return e
+}
+
+// lockedError says who holds a lock.
+func lockedError(op, runID, path string, err error) (*RunError, bool) {
+	held, ok := errors.AsType[*lock.HeldError](err)
+	if !ok {
+		return nil, false
+	}
+	e := &RunError{Op: op, RunID: runID, Path: path, Err: fmt.Errorf("%w: %w", ErrLocked, held), Hint: "wait for it, or end that process; its death frees it at once"}
+	if _, pid := lock.Self(); held.Owner.PID == pid {
+		e.Err = joined{ErrLocked, fmt.Errorf("already open in this process, %w", held)}
+		e.Hint = "close it first"
+	}
+	return e, true
+}
+
+// invalidID shows enough of an ID that cannot be one.
+func invalidID(op, id string, err error) error {
+	return &RunError{Op: op, RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
+}
+
+func quoteArg(s string) string {
+	if strings.ContainsAny(s, " '\"\\$&;|<>()*?") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}

@@ -1,0 +1,216 @@
+package pawl
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/value"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// runState is the state of a scope as this attempt knows it. Its mutex is held while it
+// is read and written, so that saves of one scope come one after the other.
+type runState struct {
+	mu     sync.Mutex
+	last   stateText
+	loaded bool
+	failed bool // the last save failed: it may be there all the same
+	schema int  // as the last call with options said
+}
+
+// LoadState returns the state that was saved last in the scope of ctx, and false if none
+// was. A run has a state of its own, and so has every [Scope] and every step: a state that
+// is saved in an item of a [Map] is that item's. States that [RerunOnChange] or a
+// resolution put out of sight are not returned.
+//
+// [Migrate] and [UnversionedAs] turn an older state into one of type T; nothing is
+// rewritten until the next [SaveState], and the older bytes stay in the history.
+//
+// Errors: [ErrNoRun], [ErrInvalid] (T can never be stored, or contradictory options),
+// [ErrMismatch] with the JSON path (the state does not fit T), [ErrNewerFormat] (a newer
+// schema), [ErrComplete], [ErrClosed], and those of reading. It is safe for concurrent
+// use.
+func LoadState[T any](ctx context.Context, opts ...StateOption) (T, bool, error) {
+	var v T
+	s, cfg, err := stateScope(ctx, "load the state of", reflect.TypeFor[T](), opts)
+	if err != nil {
+		return v, false, err
+	}
+	text, found, err := s.run.loadState(s.prefix, cfg)
+	if err != nil || !found {
+		return v, false, err
+	}
+	if err := value.Decode(text, &v, s.run.lenient); err != nil {
+		return *new(T), false, &RunError{
+			Op: "load the state of", RunID: s.run.id, Key: s.prefix, Err: mismatch(err, value.Missing(text, reflect.TypeFor[T]())),
+			Hint: "the recorded state is unchanged; pawl.Migrate turns an older state into a newer one",
+		}
+	}
+	return v, true, nil
+}
+
+// SaveState replaces the state in the scope of ctx. When it returns nil the state is
+// durable. What is written is what changed since the one before, so that a large
+// state costs what its change costs; saving an equal state writes nothing.
+//
+// Saving before loading, in one attempt, would go back if there is a state already: that is
+// [ErrStateNotLoaded]. With [Migrate] given here or to [LoadState] the schema version is
+// recorded.
+//
+// Errors: [ErrNoRun], [ErrInvalid] with the JSON path (the value cannot be stored),
+// [ErrComplete], [ErrClosed], and those of writing. It is safe for concurrent use.
+func SaveState[T any](ctx context.Context, state T, opts ...StateOption) error {
+	s, cfg, err := stateScope(ctx, "save the state of", reflect.TypeFor[T](), opts)
+	if err != nil {
+		return err
+	}
+	r := s.run
+	text, err := r.encode(state)
+	if err != nil {
+		return &RunError{Op: "save the state of", RunID: r.id, Key: s.prefix, Err: fmt.Errorf("%w: state: %w", ErrInvalid, err), Hint: "nothing was written and what was last saved is intact"}
+	}
+	return r.saveState(s.prefix, cfg, text, value.IsRaw(reflect.TypeOf(state)))
+}
+
+// stateScope checks everything that can be checked before the state is looked at. The
+// configuration is nil if no options are given.
+func stateScope(ctx context.Context, op string, t reflect.Type, opts []StateOption) (*scope, *fileConfig, error) {
+	s, err := scopeOf(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	refuse := func(err error) (*scope, *fileConfig, error) {
+		return nil, nil, &RunError{Op: op, RunID: s.run.id, Key: s.prefix, Err: err, Hint: "nothing was written"}
+	}
+	if s.wrong != "" {
+		return refuse(fmt.Errorf("%w: %s", ErrInvalid, s.wrong))
+	}
+	if err := value.Check(t); err != nil {
+		return refuse(fmt.Errorf("%w: state of type %v: %w", ErrInvalid, t, err))
+	}
+	if len(opts) == 0 {
+		return s, nil, nil
+	}
+	cfg := newFileConfig(nil)
+	for _, o := range opts {
+		o.applyState(cfg)
+	}
+	if err := cfg.check(); err != nil {
+		return refuse(err)
+	}
+	return s, cfg, nil
+}
+
+// loadState returns the text of a scope's newest state, in the schema that cfg asks for.
+func (r *Run) loadState(key string, cfg *fileConfig) (text []byte, found bool, err error) {
+	st, err := r.lockState("load the state of", key, cfg)
+	if err != nil {
+		return nil, false, err
+	}
+	defer st.mu.Unlock()
+	if !st.loaded || st.failed {
+		if err := r.readState(key, st); err != nil {
+			return nil, false, err
+		}
+	}
+	if st.last.text == nil {
+		return nil, false, nil
+	}
+	if cfg == nil {
+		cfg = newFileConfig(nil)
+		if st.schema == st.last.schema {
+			return st.last.text, true, nil
+		}
+	}
+	text, err = cfg.upgrade(&RunError{Op: "load the state of", RunID: r.id, Key: key}, stored{found: true, text: st.last.text, schema: st.last.schema})
+	return text, err == nil, err
+}
+
+// readState reads what is recorded. The caller holds st.mu.
+func (r *Run) readState(key string, st *runState) error {
+	// A compaction moves records: look up and read in one.
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	r.mu.Lock()
+	saved := r.fold.Saved[key]
+	var copied journal.Saved
+	if saved != nil {
+		copied = *saved
+		copied.Patches = slices.Clone(saved.Patches)
+	}
+	r.mu.Unlock()
+	st.last = stateText{}
+	if saved != nil {
+		text, schema, err := copied.Read(r.log.Record)
+		if err != nil {
+			return r.readError(key, err)
+		}
+		st.last = stateText{text: text, clean: line.Clean(text), schema: schema, patched: int(copied.PatchBytes)}
+	}
+	st.loaded, st.failed = true, false
+	return nil
+}
+
+func (r *Run) saveState(key string, cfg *fileConfig, text []byte, exact bool) error {
+	const op = "save the state of"
+	st, err := r.lockState(op, key, cfg)
+	if err != nil {
+		return err
+	}
+	defer st.mu.Unlock()
+	r.mu.Lock()
+	exists := r.fold.Saved[key] != nil
+	r.mu.Unlock()
+	if exists && !st.loaded {
+		return &RunError{Op: op, RunID: r.id, Key: key, Err: ErrStateNotLoaded, Hint: "nothing was written; call LoadState first and go on from what it returns"}
+	}
+	if st.last.text != nil && !st.failed && st.last.schema == st.schema && string(st.last.text) == string(text) {
+		return nil // every save that succeeded is durable
+	}
+	if st.failed {
+		st.last = stateText{} // a patch must not rest on what may not be there
+	}
+	clean := !exact || line.Clean(text) // what the encoder wrote is clean
+	body, patch, next := st.last.record(key, text, clean, st.schema)
+	if err := r.record(body, true, func(f *journal.Fold, span journal.Span) { f.Save(key, span, patch) }); err != nil {
+		st.failed = true
+		return r.writeError(op, key, err)
+	}
+	st.last, st.loaded, st.failed = next, true, false
+	return nil
+}
+
+// lockState returns the state of a scope with its mutex held.
+func (r *Run) lockState(op, key string, cfg *fileConfig) (*runState, error) {
+	r.mu.Lock()
+	if r.ended != nil {
+		r.mu.Unlock()
+		return nil, &RunError{Op: op, RunID: r.id, Key: key, Err: r.ended, Hint: "nothing was written"}
+	}
+	st := r.states[key]
+	if st == nil {
+		st = &runState{schema: noSchema}
+		r.states[key] = st
+	}
+	r.mu.Unlock()
+	st.mu.Lock()
+	if cfg != nil {
+		st.schema = cfg.schema()
+	}
+	return st, nil
+}
+
+// forgetStates forgets the states of key and of everything inside it, which have gone
+// out of sight. The caller holds mu.
+func (r *Run) forgetStates(key string) {
+	for k := range r.states {
+		if k == key || strings.HasPrefix(k, key+"/") {
+			delete(r.states, k)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// Package runs holds what can be said of runs without loading their payloads: the
+// types that the methods of *pawl.Store for looking at runs return.
+package runs
+
+import (
+	"time"
+
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Status is the state of a run.
+type Status = journal.Status
+
+// Statuses of a run.
+const (
+	InProgress = journal.InProgress // has work left: going on now, or interrupted
+	Complete   = journal.Complete   // has its result
+	Failed     = journal.Failed     // its last attempt ended with an error; the next start tries again
+)
+
+// Owner is the process that has a run open.
+type Owner struct {
+	Host  string
+	PID   int
+	Since time.Time
+}
+
+// Progress says how far a Map is.
+type Progress struct {
+	RunID   string
+	Key     string // full key of the Map
+	Done    int    // items with a result, recorded ones included
+	Skipped int    // of these, items that were recorded before this start
+	Failed  int    // items that failed in this attempt
+	Total   int
+}
+
+// Info is what can be said of a run without loading payloads.
+type Info struct {
+	ID       string
+	UID      string
+	Kind     string            // as given with RunKind
+	Labels   map[string]string // as given with Label
+	Status   Status
+	Owner    *Owner // nil if no process has it open now
+	Attempts int
+	Done     int           // steps with a result
+	Failed   int           // steps whose last try failed
+	Running  int           // steps started and not ended: under way, or in doubt if there is no owner
+	Took     time.Duration // time that the finished steps took, nested ones within the outer one
+	Maps     []Progress    // each Map's progress, in the order of their start
+	Created  time.Time     // by the clock of the machine that created it
+	Updated  time.Time     // of the newest record
+	Error    string        // why the last attempt failed
+	Input    []byte        // canonical JSON of the run's input, nil if absent or large
+	Records  int64         // records in the journal, or saves of a JSON file
+	Size     int64         // bytes that they take
+	Torn     int64         // bytes behind the last record: being written now, or left by a crash
+	Path     string        // journal file
+	Warnings []string
+	// Err says why the run cannot be read: then only ID (if it could be told), Path
+	// and Size are set. It matches pawl.ErrCorrupt or pawl.ErrNewerFormat, or comes
+	// from the operating system.
+	Err error
+}
+
+// Step is what can be said of a step without loading its result.
+type Step struct {
+	Key        string
+	Status     string // "done", "failed" or "running"
+	Item       bool   // an item of a Map
+	AtMostOnce bool   // never run again by itself once it began: in doubt until resolved
+	Tries      int    // over all attempts
+	Took       time.Duration
+	Ended      time.Time // zero while running
+	Seq        int64     // its newest record
+	Size       int64     // bytes of that record
+	Error      string    // why its last try failed, its beginning
+	Note       []byte    // JSON of its newest note, nil if none or larger than 4 KiB
+}
+
+// Event is one record of a run's history.
+type Event struct {
+	Seq  int64
+	Kind string // see package journal
+	Key  string
+	At   time.Time
+	JSON []byte // the whole record
+}
