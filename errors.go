@@ -1,6 +1,7 @@
 package pawl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,7 +81,7 @@ type RunError struct {
 	Err    error  // cause
 }
 
-// Error returns `op run "id" step "key" (path): cause; hint`.
+// Error returns `pawl: op run "id" step "key" path: cause; hint (docs/errors.md#errname)`.
 func (e *RunError) Error() string {
 	var b strings.Builder
 	b.WriteString("pawl: ")
@@ -106,7 +107,56 @@ func (e *RunError) Error() string {
 		b.WriteString("; ")
 		b.WriteString(e.Hint)
 	}
+	if text := b.String(); strings.Contains(text, errorDocs) {
+		return text // a cause that is one of ours says it already
+	}
+	b.WriteString(" (" + errorDocs + anchor(e.Err) + ")")
 	return b.String()
+}
+
+// errorDocs is where every kind of error has a paragraph.
+const errorDocs = "docs/errors.md#"
+
+// anchor names the paragraph for an error.
+func anchor(err error) string {
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.anchor
+		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return "interrupted"
+	}
+	return "errors-of-the-operating-system"
+}
+
+// sentinels are in the order in which they are looked for: an error that matches
+// several is explained by the first.
+var sentinels = []struct {
+	err    error
+	anchor string
+}{
+	{ErrCorrupt, "errcorrupt"},
+	{ErrNewerFormat, "errnewerformat"},
+	{ErrReplaced, "errreplaced"},
+	{ErrLeaseLost, "errleaselost"},
+	{ErrLocked, "errlocked"},
+	{ErrConflict, "errconflict"},
+	{ErrInDoubt, "errindoubt"},
+	{ErrMismatch, "errmismatch"},
+	{ErrInputChanged, "errinputchanged"},
+	{ErrDuplicateKey, "errduplicatekey"},
+	{ErrStateNotLoaded, "errstatenotloaded"},
+	{ErrComplete, "errcomplete"},
+	{ErrCancelled, "errcancelled"},
+	{ErrWaiting, "errwaiting"},
+	{ErrPoison, "errpoison"},
+	{ErrBudget, "errbudget"},
+	{ErrNoRun, "errnorun"},
+	{ErrInvalid, "errinvalid"},
+	{ErrPruned, "errpruned"},
+	{ErrClosed, "errclosed"},
+	{ErrNotFound, "errnotfound"},
 }
 
 // Unwrap returns the cause.

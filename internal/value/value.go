@@ -106,6 +106,9 @@ func Encode(v any) ([]byte, error) {
 		return nil, encodeError(err)
 	}
 	text = escapeNEL(text)
+	if err := checkSize(len(text)); err != nil {
+		return nil, err
+	}
 	if p.deep {
 		if err := CheckDepth(text); err != nil {
 			return nil, err
@@ -117,6 +120,17 @@ func Encode(v any) ([]byte, error) {
 		}
 	}
 	return text, nil
+}
+
+// limit is the longest text that is accepted, in bytes: what spec/journal-v1.md asks every
+// reader to read. Tests lower it.
+var limit = 1 << 30
+
+func checkSize(n int) error {
+	if n > limit {
+		return refuse("$", fmt.Sprintf("%d bytes of JSON; the limit is %d", n, limit))
+	}
+	return nil
 }
 
 // pointerTo copies v to where its address can be taken, so that methods with
@@ -138,6 +152,9 @@ func encodeRaw(v any) ([]byte, error) {
 	}
 	if rv.IsNil() {
 		return []byte("null"), nil
+	}
+	if err := checkSize(rv.Len()); err != nil {
+		return nil, err
 	}
 	text := bytes.Clone(rv.Bytes())
 	if err := Valid(text); err != nil {

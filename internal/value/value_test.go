@@ -73,75 +73,77 @@ func same(t *testing.T, got, want any) {
 	}
 }
 
-// TestGoTypes is the table of Go types of the documentation: what each is written
-// as, and what comes back. Where back is nil, the value itself comes back.
+var negativeZero = math.Copysign(0, -1)
+
+// goTypes is the table of Go types of docs/values.md and more: what each is written as, and
+// what comes back. Where back is nil, the value itself comes back.
+var goTypes = []struct {
+	name string
+	v    any
+	text string
+	back any
+}{
+	{"bool", true, `true`, nil},
+	{"int", -3, `-3`, nil},
+	{"int64 min", int64(math.MinInt64), `-9223372036854775808`, nil},
+	{"uint64 max", uint64(math.MaxUint64), `18446744073709551615`, nil},
+	{"float64", 0.30000000000000004, `0.30000000000000004`, nil},
+	{"float64 smallest", 5e-324, `5e-324`, nil},
+	{"float64 large", 1e21, `1e+21`, nil},
+	{"float64 -0", negativeZero, `-0`, nil},
+	{"float32", float32(0.1), `0.1`, nil},
+	{"string", "é <&>\t\x00", `"é <&>\t\u0000"`, nil},
+	{"string with line separators", "\u0085\u2028\u2029\v\f\x1c", `"\u0085\u2028\u2029\u000b\f\u001c"`, nil},
+	{"[]byte", []byte{0, 1, 255}, `"AAH/"`, nil},
+	{"[]byte nil", []byte(nil), `null`, nil},
+	{"[]byte empty", []byte{}, `""`, nil},
+	{"[3]byte", [3]byte{1, 2, 3}, `[1,2,3]`, nil},
+	{"slice nil", []int(nil), `null`, nil},
+	{"slice empty", []int{}, `[]`, nil},
+	{"slice of []byte", [][]byte{nil, {}, {7}}, `[null,"","Bw=="]`, nil},
+	{"array", [2]string{"a", "b"}, `["a","b"]`, nil},
+	{"map nil", map[string]int(nil), `null`, nil},
+	{"map", map[string]int{"z": 1, "a": 2}, `{"a":2,"z":1}`, nil},
+	{"map of int keys", map[int]string{10: "a", 2: "b"}, `{"10":"a","2":"b"}`, nil},
+	{"map of text keys", map[colour]bool{3: true}, `{"colour-3":true}`, nil},
+	{"set", map[string]struct{}{"b": {}, "a": {}}, `{"a":{},"b":{}}`, nil},
+	{"pointer nil", (*int)(nil), `null`, nil},
+	{"pointers", []*int{nil, new(int)}, `[null,0]`, nil},
+	{"struct", inner{7}, `{"A":7}`, nil},
+	{"struct with embedded ones", embedding{inner{1}, Outer{2}, 3}, `{"A":1,"d":2,"B":3}`, nil},
+	{"struct, recursive", recursive{Next: &recursive{V: 2}}, `{"next":{"v":2},"v":0}`, nil},
+	{"struct with tags", tagged{Renamed: "x", Quoted: 1 << 60, unwritten: 1}, `{"renamed":"x","quoted":"1152921504606846976","took":0}`, tagged{Renamed: "x", Quoted: 1 << 60}},
+	{"time", at("2026-03-07T09:00:00.123456789-05:00"), `"2026-03-07T09:00:00.123456789-05:00"`, at("2026-03-07T09:00:00.123456789-05:00")},
+	{"time zero", time.Time{}, `"0001-01-01T00:00:00Z"`, nil},
+	{"duration", 90 * time.Second, `90000000000`, nil},
+	{"json.Number", json.Number("12345678901234567890.5"), `12345678901234567890.5`, nil},
+	{"json.Number empty", json.Number(""), `0`, json.Number("0")},
+	{"raw JSON", json.RawMessage("{ \"a\":\t1,\n\"é\": \"\\u00e9\"}"), "{ \"a\":\t1,\n\"é\": \"\\u00e9\"}", nil},
+	{"raw JSON nil", json.RawMessage(nil), `null`, json.RawMessage("null")},
+	{"raw JSON inside", struct{ R json.RawMessage }{json.RawMessage(`{"b":1,"a":9007199254740993}`)}, `{"R":{"b":1,"a":9007199254740993}}`, nil},
+	{"any nil", nil, `null`, nil},
+	{
+		"any",
+		map[string]any{"id": int64(1)<<53 + 1, "f": 1.5, "n": nil, "l": []any{"x"}},
+		`{"f":1.5,"id":9007199254740993,"l":["x"],"n":null}`,
+		map[string]any{"id": json.Number("9007199254740993"), "f": json.Number("1.5"), "n": nil, "l": []any{"x"}},
+	},
+	{
+		"any with huge numbers",
+		[]any{json.Number("1e400"), uint64(math.MaxUint64), negativeZero},
+		`[1e400,18446744073709551615,-0]`,
+		[]any{json.Number("1e400"), json.Number("18446744073709551615"), json.Number("-0")},
+	},
+	{"methods", netip.MustParseAddr("10.0.0.1"), `"10.0.0.1"`, nil},
+	{"methods of a []byte", hexText{0, 0}, `"ff"`, nil},
+	{"methods of a pointer", pointered{"s"}, `"s"`, nil},
+	{"methods of a pointer, inside", struct{ P []pointered }{[]pointered{{"s"}}}, `{"P":["s"]}`, nil},
+	{"big.Int", struct{ N big.Int }{*big.NewInt(5)}, `{"N":5}`, nil},
+	{"struct empty", struct{}{}, `{}`, nil},
+}
+
 func TestGoTypes(t *testing.T) {
-	negativeZero := math.Copysign(0, -1)
-	number := json.Number("12345678901234567890.5")
-	for _, tt := range []struct {
-		name string
-		v    any
-		text string
-		back any
-	}{
-		{"bool", true, `true`, nil},
-		{"int", -3, `-3`, nil},
-		{"int64 min", int64(math.MinInt64), `-9223372036854775808`, nil},
-		{"uint64 max", uint64(math.MaxUint64), `18446744073709551615`, nil},
-		{"float64", 0.30000000000000004, `0.30000000000000004`, nil},
-		{"float64 smallest", 5e-324, `5e-324`, nil},
-		{"float64 large", 1e21, `1e+21`, nil},
-		{"float64 -0", negativeZero, `-0`, nil},
-		{"float32", float32(0.1), `0.1`, nil},
-		{"string", "é <&>\t\x00", `"é <&>\t\u0000"`, nil},
-		{"string with line separators", "\u0085\u2028\u2029\v\f\x1c", `"\u0085\u2028\u2029\u000b\f\u001c"`, nil},
-		{"[]byte", []byte{0, 1, 255}, `"AAH/"`, nil},
-		{"[]byte nil", []byte(nil), `null`, nil},
-		{"[]byte empty", []byte{}, `""`, nil},
-		{"[3]byte", [3]byte{1, 2, 3}, `[1,2,3]`, nil},
-		{"slice nil", []int(nil), `null`, nil},
-		{"slice empty", []int{}, `[]`, nil},
-		{"slice of []byte", [][]byte{nil, {}, {7}}, `[null,"","Bw=="]`, nil},
-		{"array", [2]string{"a", "b"}, `["a","b"]`, nil},
-		{"map nil", map[string]int(nil), `null`, nil},
-		{"map", map[string]int{"z": 1, "a": 2}, `{"a":2,"z":1}`, nil},
-		{"map of int keys", map[int]string{10: "a", 2: "b"}, `{"10":"a","2":"b"}`, nil},
-		{"map of text keys", map[colour]bool{3: true}, `{"colour-3":true}`, nil},
-		{"set", map[string]struct{}{"b": {}, "a": {}}, `{"a":{},"b":{}}`, nil},
-		{"pointer nil", (*int)(nil), `null`, nil},
-		{"pointers", []*int{nil, new(int)}, `[null,0]`, nil},
-		{"struct", inner{7}, `{"A":7}`, nil},
-		{"struct with embedded ones", embedding{inner{1}, Outer{2}, 3}, `{"A":1,"d":2,"B":3}`, nil},
-		{"struct, recursive", recursive{Next: &recursive{V: 2}}, `{"next":{"v":2},"v":0}`, nil},
-		{"struct with tags", tagged{Renamed: "x", Quoted: 1 << 60, unwritten: 1}, `{"renamed":"x","quoted":"1152921504606846976","took":0}`, tagged{Renamed: "x", Quoted: 1 << 60}},
-		{"time", at("2026-03-07T09:00:00.123456789-05:00"), `"2026-03-07T09:00:00.123456789-05:00"`, at("2026-03-07T09:00:00.123456789-05:00")},
-		{"time zero", time.Time{}, `"0001-01-01T00:00:00Z"`, nil},
-		{"duration", 90 * time.Second, `90000000000`, nil},
-		{"json.Number", number, `12345678901234567890.5`, nil},
-		{"json.Number empty", json.Number(""), `0`, json.Number("0")},
-		{"raw JSON", json.RawMessage("{ \"a\":\t1,\n\"é\": \"\\u00e9\"}"), "{ \"a\":\t1,\n\"é\": \"\\u00e9\"}", nil},
-		{"raw JSON nil", json.RawMessage(nil), `null`, json.RawMessage("null")},
-		{"raw JSON inside", struct{ R json.RawMessage }{json.RawMessage(`{"b":1,"a":9007199254740993}`)}, `{"R":{"b":1,"a":9007199254740993}}`, nil},
-		{"any nil", nil, `null`, nil},
-		{
-			"any",
-			map[string]any{"id": int64(1)<<53 + 1, "f": 1.5, "n": nil, "l": []any{"x"}},
-			`{"f":1.5,"id":9007199254740993,"l":["x"],"n":null}`,
-			map[string]any{"id": json.Number("9007199254740993"), "f": json.Number("1.5"), "n": nil, "l": []any{"x"}},
-		},
-		{
-			"any with huge numbers",
-			[]any{json.Number("1e400"), uint64(math.MaxUint64), negativeZero},
-			`[1e400,18446744073709551615,-0]`,
-			[]any{json.Number("1e400"), json.Number("18446744073709551615"), json.Number("-0")},
-		},
-		{"methods", netip.MustParseAddr("10.0.0.1"), `"10.0.0.1"`, nil},
-		{"methods of a []byte", hexText{0, 0}, `"ff"`, nil},
-		{"methods of a pointer", pointered{"s"}, `"s"`, nil},
-		{"methods of a pointer, inside", struct{ P []pointered }{[]pointered{{"s"}}}, `{"P":["s"]}`, nil},
-		{"big.Int", struct{ N big.Int }{*big.NewInt(5)}, `{"N":5}`, nil},
-		{"struct empty", struct{}{}, `{}`, nil},
-	} {
+	for _, tt := range goTypes {
 		t.Run(tt.name, func(t *testing.T) {
 			text, err := Encode(tt.v)
 			if err != nil {
