@@ -2,7 +2,6 @@ package pawl
 
 import (
 	"github.com/pawlgo/pawl/internal/line"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -18,7 +17,7 @@ func (r *Run) adopt(s *scope, key, oldName string) error {
 		return err
 	}
 	defer r.unclaim(old)
-	b := line.NewBody(journal.KindAlias, key, vfs.Now()).Str("from", old)
+	b := line.NewBody(journal.KindAlias, key, r.store.now()).Str("from", old)
 	// Whatever is recorded under the new key stands behind it in the journal, so it
 	// needs no flush of its own.
 	err = r.record(b.Bytes(), false, func(f *journal.Fold, _ journal.Span) {

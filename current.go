@@ -7,7 +7,6 @@ import (
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -58,7 +57,7 @@ func Note(ctx context.Context, v any) error {
 	if !r.underTry(s) {
 		return &RunError{Op: "note", RunID: r.id, Key: s.step, Err: fmt.Errorf("%w: this try of the step has ended", ErrInvalid), Hint: "nothing was recorded"}
 	}
-	body := withValue(line.NewBody(journal.KindNote, s.step, vfs.Now()), text, reflect.TypeOf(v))
+	body := withValue(line.NewBody(journal.KindNote, s.step, r.store.now()), text, reflect.TypeOf(v))
 	err = r.record(body, true, func(f *journal.Fold, span journal.Span) { f.Note(s.step, span) })
 	if err != nil {
 		return r.writeError("note", s.step, err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -65,7 +64,7 @@ func (r *Run) Complete(v any) error {
 	if keys := r.underWay(); len(keys) > 0 {
 		return &RunError{Op: "complete", RunID: r.id, Key: keys[0], Err: fmt.Errorf("%w: %d steps are under way", ErrInvalid, len(keys)), Hint: "complete a run when its steps have ended"}
 	}
-	b := line.NewBody(journal.KindComplete, "", vfs.Now())
+	b := line.NewBody(journal.KindComplete, "", r.store.now())
 	if n := r.unasked(); n > 0 {
 		b.Int("unasked", int64(n))
 		r.store.log.Info("recorded steps that nobody asked for", "run", r.id, "steps", n)
@@ -145,13 +144,13 @@ func (r *Run) Fail(cause error) error {
 	if cause == nil {
 		return &RunError{Op: "fail", RunID: r.id, Err: fmt.Errorf("%w: a failure needs an error", ErrInvalid)}
 	}
-	return r.end(line.NewBody(journal.KindFailed, "", vfs.Now()).Str("error", r.errorText(cause)), true)
+	return r.end(line.NewBody(journal.KindFailed, "", r.store.now()).Str("error", r.errorText(cause)), true)
 }
 
 // interrupt records that this attempt ended without a verdict. Nobody relies on
 // it, so it does not wait for a flush of its own.
 func (r *Run) interrupt(cause error) error {
-	b := line.NewBody(journal.KindInterrupted, "", vfs.Now())
+	b := line.NewBody(journal.KindInterrupted, "", r.store.now())
 	if cause != nil {
 		b.Str("error", r.errorText(cause))
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -83,7 +82,7 @@ func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal
 	r.mu.Lock()
 	n := r.fold.Epoch(key) + 1
 	r.mu.Unlock()
-	b := line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", n).Str("reason", "input changed")
+	b := line.NewBody(journal.KindEpoch, key, r.store.now()).Int("n", n).Str("reason", "input changed")
 	err := r.record(b.Bytes(), false, func(f *journal.Fold, span journal.Span) {
 		f.BeginEpoch(key, n, span.Seq)
 		r.forgetStates(key)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 	"github.com/pawlgo/pawl/runs"
 )
@@ -132,7 +131,7 @@ func (m *mapping) do(ctx context.Context) error {
 		return err
 	}
 	done, todo := m.plan()
-	body := line.NewBody(journal.KindMap, m.key, vfs.Now()).Int("total", int64(len(m.items))).Int("done", int64(len(done))).Bytes()
+	body := line.NewBody(journal.KindMap, m.key, m.run.store.now()).Int("total", int64(len(m.items))).Int("done", int64(len(done))).Bytes()
 	if err := m.run.record(body, false, func(*journal.Fold, journal.Span) {}); err != nil {
 		return m.run.writeError("start", m.key, err)
 	}

@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/runs"
@@ -15,6 +16,7 @@ type storeConfig struct {
 	redact func(string) string
 	create bool
 	fs     vfs.FS
+	now    func() time.Time
 }
 
 // MustExist makes [Open] refuse to create a store, and [Do] and [Store.Begin]

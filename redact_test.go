@@ -59,7 +59,7 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	func() {
-		defer func() { recover() }() //nolint:errcheck // the panic is the point
+		defer func() { recover() }()                                          //nolint:errcheck // the panic is the point
 		pawl.Do(t.Context(), s, "p", func(ctx context.Context) (int, error) { //nolint:errcheck // it panics
 			return pawl.Step(ctx, "s", func(context.Context) (int, error) { panic(secret) })
 		})

@@ -29,7 +29,7 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 		return &RunError{Op: "resolve", RunID: id, Key: key, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "nothing was written"}
 	}
 	return s.resolve(ctx, id, key, func(st *journal.Step, _ int64) []byte {
-		b := line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", st.Tries).Int("us", 0)
+		b := line.NewBody(journal.KindStep, key, s.now()).Int("try", st.Tries).Int("us", 0)
 		s.signed(b, by, reason)
 		return b.Value(value.Redact(text, s.redact)).Bytes()
 	})
@@ -40,7 +40,7 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 // Otherwise it is as [Store.ResolveDone].
 func (s *Store) ResolveRerun(ctx context.Context, id, key, by, reason string) error {
 	return s.resolve(ctx, id, key, func(_ *journal.Step, epoch int64) []byte {
-		b := line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", epoch+1)
+		b := line.NewBody(journal.KindEpoch, key, s.now()).Int("n", epoch+1)
 		s.signed(b, by, reason)
 		return b.Bytes()
 	})

@@ -177,10 +177,7 @@ func (r *Run) peek(path string, input value.Fingerprint) (bool, error) {
 	if fold.Status != journal.Complete {
 		return false, nil
 	}
-	// The owner may not have flushed the result yet; what we hand out must be
-	// durable. Who may only read has nothing to flush.
-	err = f.Sync()
-	if err != nil && !vfs.IsReadOnly(err) && !vfs.IsUnsupported(err) && !errors.Is(err, fs.ErrPermission) {
+	if err := syncReader(f); err != nil { // what we hand out must be durable
 		return false, r.openError(path, err)
 	}
 	rec, err := journal.RecordAt(f, fold.Result)
@@ -202,7 +199,7 @@ func (r *Run) checkHeader(path string, h journal.Header, input value.Fingerprint
 	case h.RunID != r.id:
 		return r.openError(path, fmt.Errorf("%w: the file holds run %q", ErrCorrupt, h.RunID))
 	case h.Store != r.store.dir.UID:
-		return r.openError(path, fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, h.Store, r.store.dir.UID))
+		return &RunError{Op: "open", RunID: r.id, Path: path, Err: fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, h.Store, r.store.dir.UID), Hint: "nothing was changed; a run comes into a store with pawl import, not by copying its file"}
 	case input.Digest != "" && h.InputDigest != "" && input.Digest != h.InputDigest:
 		return &RunError{Op: "open", RunID: r.id, Err: inputChanged(h.Input, h.Outline, input), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
 	}
@@ -236,7 +233,7 @@ func (r *Run) complete(rec *journal.Record) {
 
 func (r *Run) create(path string, c runConfig, input value.Fingerprint) error {
 	uid := dirstore.NewUID()
-	b := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
+	b := line.NewBody(journal.KindRun, "", r.store.now()).Int("format", journal.Format).
 		Str("id", r.id).Str("uid", uid).Int("inc", 1).Str("store", r.store.dir.UID)
 	if c.kind != "" {
 		b.Str("run_kind", c.kind)
@@ -259,7 +256,7 @@ func (r *Run) create(path string, c runConfig, input value.Fingerprint) error {
 
 func (r *Run) attempt(n int64) error {
 	o := r.lock.Owner()
-	body := line.NewBody(journal.KindAttempt, "", vfs.Now()).Int("n", n).Str("host", o.Host).Int("pid", int64(o.PID)).Bytes()
+	body := line.NewBody(journal.KindAttempt, "", r.store.now()).Int("n", n).Str("host", o.Host).Int("pid", int64(o.PID)).Bytes()
 	if _, err := r.log.Append(body, false); err != nil {
 		return r.writeError("open", "", err)
 	}

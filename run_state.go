@@ -176,7 +176,7 @@ func (r *Run) saveState(key string, cfg *fileConfig, text []byte, exact bool) er
 		st.last = stateText{} // a patch must not rest on what may not be there
 	}
 	clean := !exact || line.Clean(text) // what the encoder wrote is clean
-	body, patch, next := st.last.record(key, text, clean, st.schema)
+	body, patch, next := st.last.record(r.store.now(), key, text, clean, st.schema)
 	if err := r.record(body, true, func(f *journal.Fold, span journal.Span) { f.Save(key, span, patch) }); err != nil {
 		st.failed = true
 		return r.writeError(op, key, err)

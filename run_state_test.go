@@ -163,7 +163,9 @@ func TestStateMigrates(t *testing.T) {
 	type v2 struct {
 		Cursor int `json:"cursor"`
 	}
-	rename := func(text []byte) ([]byte, error) { return bytes.Replace(text, []byte(`"next"`), []byte(`"cursor"`), 1), nil }
+	rename := func(text []byte) ([]byte, error) {
+		return bytes.Replace(text, []byte(`"next"`), []byte(`"cursor"`), 1), nil
+	}
 	opts := []pawl.StateOption{pawl.Migrate(0, func(b []byte) ([]byte, error) { return b, nil }), pawl.Migrate(1, rename), pawl.UnversionedAs(0)}
 	again := errors.New("once more")
 	steps := []func(ctx context.Context) error{

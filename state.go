@@ -189,7 +189,7 @@ func (b *stateBacking) save(text []byte, exact bool) error {
 		return err
 	}
 	clean := !exact || line.Clean(text) // what the encoder wrote is clean
-	body, _, next := b.last.record("", text, clean, b.cfg.schema())
+	body, _, next := b.last.record(vfs.Now(), "", text, clean, b.cfg.schema())
 	if _, err := b.log.Append(body, true); err != nil {
 		b.failed = true // it may be there all the same
 		return b.fail("save", err)

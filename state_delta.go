@@ -2,10 +2,10 @@ package pawl
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/delta"
 	"github.com/pawlgo/pawl/internal/line"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -24,9 +24,9 @@ type stateText struct {
 // A whole state is written when the patches since the last one have outgrown it: a
 // reader applies at most as much as the state is long, and all whole states together
 // cost at most as much as all patches.
-func (t stateText) record(key string, text []byte, clean bool, schema int) (body, patch []byte, next stateText) {
+func (t stateText) record(at time.Time, key string, text []byte, clean bool, schema int) (body, patch []byte, next stateText) {
 	next = stateText{text: text, clean: clean, schema: schema}
-	rec := line.NewBody(journal.KindState, key, vfs.Now()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
+	rec := line.NewBody(journal.KindState, key, at).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
 	if schema != noSchema {
 		rec.Int("schema", int64(schema))
 	}

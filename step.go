@@ -11,7 +11,6 @@ import (
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -275,7 +274,7 @@ func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, i
 		r.recordFailure(key, try, took, err)
 		return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded; it runs again on the next start"}
 	}
-	b := line.NewBody(journal.KindStep, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds())
+	b := line.NewBody(journal.KindStep, key, r.store.now()).Int("try", try).Int("us", took.Microseconds())
 	// The context is not asked: a finished step is never lost to a cancellation.
 	err = r.record(withValue(b, text, reflect.TypeOf(v)), true, stepEnded(key, journal.StepDone))
 	if err != nil {

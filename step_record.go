@@ -7,7 +7,6 @@ import (
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
-	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
@@ -27,7 +26,7 @@ func (r *Run) recordStart(key string, c stepConfig, input *value.Fingerprint, w 
 		return 0, &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: try %d", ErrInDoubt, try), Hint: "fn was not called; " + r.howToResolve(key)}
 	}
 	try++
-	b := line.NewBody(journal.KindStart, key, vfs.Now()).Int("try", try)
+	b := line.NewBody(journal.KindStart, key, r.store.now()).Int("try", try)
 	if w.mapKey != "" {
 		b.Str("map", w.mapKey)
 	}
@@ -99,7 +98,7 @@ func (r *Run) recordFailure(key string, try int64, took time.Duration, cause err
 	if crash, ok := cause.(*crashError); ok {
 		text, stack = r.hide(crash.headline()), r.hide(string(crash.stack))
 	}
-	b := line.NewBody(journal.KindFail, key, vfs.Now()).Int("try", try).Int("us", took.Microseconds()).Str("error", text)
+	b := line.NewBody(journal.KindFail, key, r.store.now()).Int("try", try).Int("us", took.Microseconds()).Str("error", text)
 	if stack != "" {
 		b.Str("stack", stack[:min(len(stack), 4*maxErrorText)])
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/dirstore"
 	"github.com/pawlgo/pawl/internal/hook"
@@ -17,6 +18,7 @@ type Store struct {
 	dir    *dirstore.Dir
 	log    *slog.Logger
 	redact func(string) string // nil if there is none
+	now    func() time.Time
 
 	mu     sync.Mutex
 	closed bool
@@ -30,7 +32,7 @@ type Store struct {
 // [ErrCorrupt], a newer layout [ErrNewerFormat]; nothing is changed then. With
 // [MustExist] an absent store is [ErrNotFound].
 func Open(dir string, opts ...StoreOption) (*Store, error) {
-	c := storeConfig{log: slog.New(slog.DiscardHandler), create: true, fs: vfs.OS}
+	c := storeConfig{log: slog.New(slog.DiscardHandler), create: true, fs: vfs.OS, now: vfs.Now}
 	for _, o := range opts {
 		o.applyStore(&c)
 	}
@@ -38,7 +40,7 @@ func Open(dir string, opts ...StoreOption) (*Store, error) {
 	if err != nil {
 		return nil, storeError(dir, err)
 	}
-	return &Store{dir: d, log: c.log, redact: c.redact}, nil
+	return &Store{dir: d, log: c.log, redact: c.redact, now: c.now}, nil
 }
 
 // storeFS puts a store into another file system than the operating system's; pawltest
@@ -47,7 +49,15 @@ type storeFS struct{ fs vfs.FS }
 
 func (o storeFS) applyStore(c *storeConfig) { c.fs = o.fs }
 
-func init() { hook.StoreFS = func(fsys vfs.FS) any { return storeFS{fsys} } }
+// storeClock gives the records of a store their times.
+type storeClock func() time.Time
+
+func (o storeClock) applyStore(c *storeConfig) { c.now = o }
+
+func init() {
+	hook.StoreFS = func(fsys vfs.FS) any { return storeFS{fsys} }
+	hook.StoreClock = func(now func() time.Time) any { return storeClock(now) }
+}
 
 func storeError(dir string, err error) error {
 	e := &RunError{Op: "open store", Path: dir, Err: err}

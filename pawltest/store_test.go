@@ -281,9 +281,11 @@ type recorder struct {
 	cleanups []func()
 }
 
-func (r *recorder) Helper()                           {}
-func (r *recorder) Cleanup(fn func())                 { r.cleanups = append(r.cleanups, fn) }
-func (r *recorder) Errorf(format string, args ...any) { r.errs = append(r.errs, fmt.Sprintf(format, args...)) }
+func (r *recorder) Helper()           {}
+func (r *recorder) Cleanup(fn func()) { r.cleanups = append(r.cleanups, fn) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errs = append(r.errs, fmt.Sprintf(format, args...))
+}
 
 func (r *recorder) end() {
 	for len(r.cleanups) > 0 {

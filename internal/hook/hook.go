@@ -2,8 +2,16 @@
 // export: users should not see it in their documentation.
 package hook
 
-import "github.com/pawlgo/pawl/internal/vfs"
+import (
+	"time"
+
+	"github.com/pawlgo/pawl/internal/vfs"
+)
 
 // StoreFS returns a pawl.StoreOption that makes a store live in a file system. The root
 // package sets it; a program that has not imported that one cannot use it.
 var StoreFS func(vfs.FS) any
+
+// StoreClock returns a pawl.StoreOption that gives a store's records their times. The root
+// package sets it.
+var StoreClock func(func() time.Time) any
