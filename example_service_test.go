@@ -77,7 +77,7 @@ func Example_serviceHandler() {
 	// 500 pawl: run "o-7" step "ship" failed (try 1): the carrier does not answer
 	// 200 {"charge":"ch_1","shipment":"sh_1"}
 	// 200 {"charge":"ch_1","shipment":"sh_1"}
-	// 409 pawl: open run "o-7": input changed since it was recorded: $.count; nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID
+	// 409 pawl: open run "o-7": input changed since it was recorded: $.count; nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID (docs/errors.md#errinputchanged)
 }
 
 func fulfil(ctx context.Context, o Order) (Receipt, error) {
