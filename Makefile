@@ -28,8 +28,8 @@ demo: go ## run the main job, killed and resumed, offline
 test: $(DEV) ## run all tests, with budgets; M=DIR one module, RUN=REGEXP, RACE=0, V=1
 	@$(DEV) prereqs -race=$(RACE)
 	@$(DEV) test -race=$(RACE) -run='$(RUN)' $(if $(V),-v) $(M)
-	@$(if $(RUN)$(M),true,echo; echo 'The crash model once more, all of it: without the race detector it is ten times as fast.')
-	@$(if $(RUN)$(M),true,$(DEV) test -race=0 -run='^TestCrashEveryOperation$$' .)
+	@$(if $(RUN)$(M),true,echo; echo 'The crash model and the planted bugs once more, all of them: without the race detector they are ten times as fast.')
+	@$(if $(RUN)$(M),true,$(DEV) test -race=0 -run='^(TestCrashEveryOperation|TestTeeth|TestReaderTeeth|TestQuickMutants)$$' .)
 
 check: lint test ## lint and test: what to run before a commit
 
@@ -45,7 +45,7 @@ cross: $(DEV) ## compile all tests for linux, darwin, windows on amd64, arm64; M
 fuzz: $(DEV) ## run each fuzz target; FUZZTIME=20s, M=DIR
 	@$(DEV) fuzz -time=$(FUZZTIME) $(M)
 
-bench: $(DEV) ## benchmarks and their medians; BENCHCOUNT=6, BENCH=REGEXP, OLD=FILE to compare
+bench: $(DEV) ## benchmarks and their medians, bench/RESULTS.md; BENCHCOUNT=6, BENCH=REGEXP, OLD=FILE to compare
 	@$(DEV) bench -count=$(BENCHCOUNT) -match='$(BENCH)' -old='$(OLD)'
 
 cover: $(DEV) ## coverage of each module, source pages in .out/cover; M=DIR

@@ -16,13 +16,18 @@ func (r *Run) adopt(s *scope, key, oldName string) error {
 	if err := r.claim(old); err != nil {
 		return err
 	}
+	if inside := r.askedInside(old); inside != "" {
+		r.unclaim(old)
+		return &RunError{Op: "start", RunID: r.id, Key: inside, Err: ErrDuplicateKey, Hint: "fn was not called; this attempt has asked for a key inside the one to be renamed, rename before"}
+	}
 	defer r.unclaim(old)
 	b := line.NewBody(journal.KindAlias, key, r.store.now()).Str("from", old)
 	// Whatever is recorded under the new key stands behind it in the journal, so it
 	// needs no flush of its own.
-	err = r.record(b.Bytes(), false, func(f *journal.Fold, _ journal.Span) {
-		f.Alias(key, old)
+	err = r.record(b.Bytes(), false, func(f *journal.Fold, span journal.Span) {
+		f.Alias(key, old, span.Seq)
 		r.forgetStates(old)
+		r.forgetStates(key) // what was loaded there was none
 	})
 	if err != nil {
 		return r.writeError("start", key, err)
@@ -43,6 +48,19 @@ func (r *Run) known(key string) bool {
 		}
 	}
 	return false
+}
+
+// askedInside returns a key inside key that this attempt has asked for, "" if there is
+// none.
+func (r *Run) askedInside(key string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.nested[key] {
+		if r.asked[k] != 0 {
+			return k
+		}
+	}
+	return ""
 }
 
 // unclaim forgets that key was asked.

@@ -90,9 +90,12 @@ func TestAliasKeepsTheIdempotencyKey(t *testing.T) {
 	}
 	ask("old")
 	ask("new", pawl.Alias("old"))
+	if _, _, err := s.Compact(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
 	ask("new")
 	ask("old") // a step of its own by now
-	if keys[0] != keys[1] || keys[1] != keys[2] || keys[3] != keys[0] && keys[3] == "" {
+	if keys[0] != keys[1] || keys[1] != keys[2] || keys[3] == keys[0] || keys[3] == "" {
 		t.Errorf("keys = %q", keys)
 	}
 }
@@ -157,4 +160,22 @@ func TestIgnoreInput(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+func TestAliasBehindANestedKey(t *testing.T) {
+	s := openStore(t)
+	one := func(context.Context) (int, error) { return 1, nil }
+	run(t, s, func(ctx context.Context) (int, error) { //nolint:errcheck // it fails on purpose
+		if _, err := pawl.Step(pawl.Scope(ctx, "old"), "x", one); err != nil {
+			return 0, err
+		}
+		return 0, errors.New("once more")
+	})
+	_, err := run(t, s, func(ctx context.Context) (int, error) {
+		if _, err := pawl.Step(pawl.Scope(ctx, "old"), "x", one); err != nil {
+			return 0, err
+		}
+		return pawl.Step(ctx, "new", one, pawl.Alias("old"))
+	})
+	wantErr(t, err, pawl.ErrDuplicateKey)
 }

@@ -33,7 +33,21 @@ func scopeOf(ctx context.Context) (*scope, error) {
 
 // within returns ctx for a try of the step key.
 func (s *scope) within(ctx context.Context, key string, try int64) context.Context {
-	return context.WithValue(ctx, scopeKey{}, &scope{run: s.run, prefix: key, base: s.base, step: key, try: try})
+	return &scoped{ctx, scope{run: s.run, prefix: key, base: s.base, step: key, try: try}}
+}
+
+// scoped is a context that carries a scope, as [context.WithValue] would, in one
+// allocation: every step makes one.
+type scoped struct {
+	context.Context
+	scope scope
+}
+
+func (c *scoped) Value(key any) any {
+	if key == (scopeKey{}) {
+		return &c.scope
+	}
+	return c.Context.Value(key)
 }
 
 // escaper keeps a slash in a name from looking like a border between names, as RFC

@@ -329,7 +329,7 @@ func init() {
 }
 
 // The owner's death frees the run at once, and what was under way is seen.
-func TestDeathOfTheOwnerFreesTheRun(t *testing.T) { // C-47, C-64
+func TestDeathOfTheOwnerFreesTheRun(t *testing.T) { // rule 18, C-47, C-64
 	s := openStore(t)
 	cmd := exec.Command(os.Args[0])
 	info, err := s.Inspect(t.Context(), "r")
@@ -383,7 +383,7 @@ func mustPath(t *testing.T, s *pawl.Store) string {
 	return info.Path
 }
 
-func TestUnreadableIsNeverAFreshStart(t *testing.T) { // C-01, C-02, C-07
+func TestUnreadableIsNeverAFreshStart(t *testing.T) { // invariant 4, C-01, C-02, C-07
 	damage := map[string]func(path string) error{
 		"empty":     func(p string) error { return os.Truncate(p, 0) },
 		"NUL":       func(p string) error { return overwrite(p, func(b []byte) { clear(b) }) },

@@ -17,18 +17,44 @@
 //
 // Plain code runs again, steps with a recorded result do not:
 //
-//	call                                 second start
-//	Do, in progress or failed            fn runs from the top, in a new attempt
-//	Do, complete                         the recorded result; fn is not called
-//	Do, owned by a live process          ErrLocked: host, process, since
-//	Do, unreadable                       ErrCorrupt; never a fresh start, never overwritten
-//	code between steps                   runs again
-//	Step with a result                   the record; fn is not called
-//	Step that failed                     fn runs again
-//	Step under way at the death          in doubt: fn runs again, as a further try
-//	Step whose input changed             ErrInputChanged, or a new run of it with RerunOnChange
-//	Map                                  the items without a result, found by key
-//	SIGKILL or power cut at any moment   as above: what was acknowledged is there
+//	call                                      later start
+//	Do, run absent                            starts fresh; with MustExist ErrNotFound
+//	Do, in progress                           fn runs from the top, in a new attempt
+//	Do, failed                                fn runs from the top, in a new attempt
+//	Do, complete                              the recorded result, byte for byte; fn is not called
+//	Do, complete, another RunInput            ErrInputChanged; fn is not called
+//	Do, owned by a live process               ErrLocked: host, process, since
+//	Do, unreadable                            ErrCorrupt or ErrNewerFormat: nothing runs, nothing is written
+//	plain code between steps                  runs again
+//	Step with a recorded result               the record, decoded; its fn is not called
+//	Step that failed                          its fn runs again; in one start too, if asked again
+//	Step under way at the death               in doubt: runs again, with a higher Try and the same IdempotencyKey
+//	Step under way at the death, AtMostOnce   ErrInDoubt until it is resolved
+//	Step whose input changed                  ErrInputChanged with the JSON paths; the run stays resumable
+//	Step whose input changed, RerunOnChange   its fn runs; nothing that was recorded inside it is returned
+//	Step whose input changed, IgnoreInput     the record
+//	Step that was renamed, Alias              what is recorded under the old key, with everything inside
+//	Step that nobody asks for any more        kept, and counted in the record that completes the run
+//	Map                                       only the items without a result, found by key
+//	Map, an item failed before                that item last, after those that were never tried
+//	Map, an item changed                      ErrInputChanged before any item runs; with RerunOnChange it runs
+//	LoadState                                 the state that was saved last
+//	SaveState before LoadState                ErrStateNotLoaded if there is a state: it would go back
+//	Note                                      LoadNote returns the newest one to the next try
+//
+// What a run is after fn has ended, and what the next start does then:
+//
+//	how fn ends                               run
+//	a value                                   complete: the result is returned, fn is not called again
+//	an error                                  failed, with the error's text: a later start tries again
+//	the run's context is done                 in progress: nothing counts as failed, finished steps are recorded
+//	ErrWaiting, ErrCancelled, ErrLeaseLost    in progress: nothing counts as failed
+//	a step's own timeout                      an error like any other: the run's context is not done
+//	a panic                                   failed, with its stack; the run is let go and the panic goes on
+//	runtime.Goexit                            failed, with its stack; the run is let go
+//	a panic in an item of a Map               as a panic, raised in the caller of Map when its other items have ended
+//	os.Exit                                   in progress: the attempt has no end, steps under way are in doubt
+//	SIGKILL or a power cut                    in progress: the attempt has no end, steps under way are in doubt
 //
 // docs/adr/0001-second-start.md has every cell with its reason.
 //

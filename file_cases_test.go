@@ -129,7 +129,7 @@ func TestC08FallBack(t *testing.T) {
 	})
 }
 
-// C-03: cut at every byte.
+// Invariant 4, C-03: cut at every byte.
 func TestC03Cut(t *testing.T) {
 	path := savedIn(t, fastDir(t), 3)
 	good := ckRead(t, path)
@@ -150,7 +150,7 @@ func TestC03Cut(t *testing.T) {
 	}
 }
 
-// C-04: half a record in the temporary file of a killed writer is never believed,
+// Rule 2, C-04: half a record in the temporary file of a killed writer is never believed,
 // and the next save is not glued onto it.
 func TestC04HalfWritten(t *testing.T) {
 	path := savedIn(t, fastDir(t), 3)
@@ -177,7 +177,7 @@ func TestC04HalfWritten(t *testing.T) {
 	}
 }
 
-// C-06: every flipped bit of a file written by pawl is reported. (The format's own
+// Invariant 4, C-06: every flipped bit of a file written by pawl is reported. (The format's own
 // test flips the bits of files of every kind.)
 func TestC06Flip(t *testing.T) {
 	path := savedIn(t, fastDir(t), 3)
@@ -191,7 +191,7 @@ func TestC06Flip(t *testing.T) {
 			ckNil(t, os.WriteFile(path, good, 0o600))
 			ck, err := pawl.OpenFile[cursorState](path)
 			if err == nil {
-				t.Errorf("bit %d of byte %d: opens with %+v", bit, i, ck.State())
+				t.Errorf("invariant 4: bit %d of byte %d: opens with %+v", bit, i, ck.State())
 				ck.Close()
 			} else if !errors.Is(err, pawl.ErrCorrupt) {
 				t.Errorf("bit %d of byte %d: %v", bit, i, err)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/pawlgo/pawl"
@@ -107,6 +106,7 @@ func (m *modelRun) goOn(image *crashfs.FS) error {
 var modelScenarios = []struct {
 	name    string
 	opts    []pawl.FileOption
+	before  []pawl.FileOption // those of prepare, if they are others
 	prepare []string
 	noDir   bool // the directory is not there yet
 	damage  bool
@@ -121,6 +121,11 @@ var modelScenarios = []struct {
 		name: "C08 damaged", opts: []pawl.FileOption{pawl.KeepVersions(2), pawl.FallBack(func(pawl.Recovery) {})},
 		prepare: []string{"save 1", "save 2", "save 3"}, damage: true, steps: []string{"save 4", "save 5"},
 	},
+	{ // the version that it falls back to is one too many as soon as something is saved
+		name: "damaged, keep no version", opts: []pawl.FileOption{pawl.KeepVersions(1), pawl.FallBack(func(pawl.Recovery) {})},
+		before:  []pawl.FileOption{pawl.KeepVersions(2)},
+		prepare: []string{"save 1", "save 2", "save 3"}, damage: true, steps: []string{"save 4", "save 5"},
+	},
 }
 
 // start makes a new model for a scenario, with everything in it durable.
@@ -132,7 +137,11 @@ func startModel(t *testing.T, i int) *modelRun {
 		ckNil(t, m.fs.Mkdir("/dir", 0o700))
 		ckNil(t, m.fs.SyncDir("/"))
 	}
+	if s.before != nil {
+		m.opts = s.before
+	}
 	ckNil(t, m.play(s.prepare))
+	m.opts = s.opts
 	if s.damage {
 		f, err := m.fs.OpenFile(modelPath, os.O_RDWR, 0)
 		ckNil(t, err)
@@ -193,39 +202,50 @@ func (m *modelRun) keepsDamaged() error {
 // power at the end. A failed sync drops the data and goes on showing it, as real
 // kernels do.
 func TestPowerCutAfterFault(t *testing.T) {
-	faults := map[string]crashfs.Fault{
-		"EIO":         {Err: syscall.EIO},
-		"EIO at last": {Err: syscall.EIO, Done: true},
-		"ENOSPC":      {Err: syscall.ENOSPC, Short: 100},
+	errnos, often := crashfs.Errnos, crashfs.Times
+	if os.Getenv("PAWL_LONG") == "" {
+		errnos = errnos[:2]
+	}
+	if raceEnabled {
+		errnos, often = errnos[:1], often[:1]
 	}
 	for i, s := range modelScenarios {
 		t.Run(s.name, func(t *testing.T) {
 			runs, images := 0, 0
-			for name, fault := range faults {
-				for _, kind := range crashfs.Kinds() {
-					for n := 1; ; n++ {
-						m := startModel(t, i)
-						base := m.fs.Count(kind)
-						for _, times := range []int{1, -1} {
-							if times == -1 {
-								m = startModel(t, i)
-							}
-							m.fs.Fault = crashfs.Nth(kind, base+n, times, fault)
-							_ = m.play(s.steps)
-							m.fs.Fault = nil
-							runs++
-							k, err := m.check(map[string]bool{})
+			for _, kind := range crashfs.Kinds() {
+				for _, errno := range errnos {
+					for _, fault := range crashfs.FaultsOf(kind, errno) {
+						for _, times := range often {
+							n, k, err := cutAfterFault(t, i, kind, times, fault)
+							runs += n
 							if images += k; err != nil {
-								t.Fatalf("%s at %v %d, times %d: %v", name, kind, n, times, err)
+								t.Fatalf("%v, %+v, %d times: %v", kind, fault, times, err)
 							}
-						}
-						if m.fs.Count(kind) < base+n {
-							break
 						}
 					}
 				}
 			}
 			t.Logf("%d runs, %d images", runs, images)
 		})
+	}
+}
+
+// cutAfterFault plays a scenario as often as it has operations of a kind, and lets another one
+// fail each time.
+func cutAfterFault(t *testing.T, i int, kind crashfs.Kind, times int, fault crashfs.Fault) (runs, images int, err error) {
+	for n := 1; ; n++ {
+		m := startModel(t, i)
+		first := m.fs.Count(kind)
+		m.fs.Fault = crashfs.Nth(kind, first+n, times, fault)
+		_ = m.play(modelScenarios[i].steps)
+		m.fs.Fault = nil
+		if m.fs.Count(kind) < first+n {
+			return runs, images, nil
+		}
+		runs++
+		k, err := m.check(map[string]bool{})
+		if images += k; err != nil {
+			return runs, images, fmt.Errorf("operation %d: %w", n, err)
+		}
 	}
 }

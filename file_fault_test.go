@@ -67,7 +67,7 @@ func (s *scenario) play(t *testing.T, path, before string, fsys vfs.FS) (may []s
 		}
 		switch {
 		case err == nil && dead:
-			t.Errorf("%s is acknowledged after a write in doubt", step)
+			t.Errorf("invariant 7: %s is acknowledged after a write in doubt", step)
 		case err == nil:
 			may = []string{step}
 		case errors.Is(err, pawl.ErrInDoubt):
@@ -166,7 +166,7 @@ func prepared(t *testing.T, path string, n int, opts ...pawl.FileOption) {
 	ckNil(t, ck.Close())
 }
 
-// TestEveryFault fails each operation of each scenario before and after it happened
+// TestEveryFault: rules 2, 3 and 25, invariants 1, 7, 8 and 12 of a Level 1 file. It fails each operation of each scenario before and after it happened
 // and in the middle of a write, and all from there on, which is also what a kill
 // looks like from outside. A later start must find what was acknowledged last, or
 // the write that was reported in doubt, whole.
@@ -231,14 +231,14 @@ func (s *scenario) check(t *testing.T, f *faultFS, what string) {
 	defer ck.Close()
 	got := outcome(ck)
 	if !slices.Contains(may, got) {
-		t.Errorf("%s: the next start finds %q, want one of %q", what, got, may)
+		t.Errorf("invariants 1, 8: %s: the next start finds %q, want one of %q", what, got, may)
 	}
 	// And it can go on; nothing piles up.
 	ckNil(t, ck.Clear())
 	ckNil(t, ck.Save(1000))
 	for _, name := range ckNames(t, filepath.Dir(path)) {
 		if name != "run.json" && name != s.left && !strings.HasPrefix(name, "run.json.v") {
-			t.Errorf("%s: left over: %s", what, name)
+			t.Errorf("invariant 12: %s: left over: %s", what, name)
 		}
 	}
 	if n := len(ckNames(t, filepath.Dir(path))); n > 3 {

@@ -15,7 +15,7 @@ import (
 	"github.com/pawlgo/pawl"
 )
 
-// C-44: killed at every system call of a save, for real.
+// Invariants 1 and 2, C-44: killed at every system call of a save, for real.
 func TestC44KilledAtEveryCall(t *testing.T) {
 	need(t, "strace", "-f", "-o", "/dev/null", "true")
 	points := map[string]int{"pwrite64": 4, "fdatasync": 3, "renameat": 3, "fsync": 3, "linkat": 2, "close": 0}
@@ -43,7 +43,7 @@ func TestC44KilledAtEveryCall(t *testing.T) {
 	}
 }
 
-// C-43: killed at the rename of its first save fifty times, it leaves one temporary
+// Invariant 12, C-43: killed at the rename of its first save fifty times, it leaves one temporary
 // file, not fifty.
 func TestC43KilledAtRename(t *testing.T) {
 	need(t, "strace", "-f", "-o", "/dev/null", "true")
@@ -59,7 +59,7 @@ func TestC43KilledAtRename(t *testing.T) {
 			t.Fatalf("got %q", lines)
 		}
 		if names := strings.Join(ckNames(t, filepath.Dir(path)), " "); names != "run.json run.json.pawl-new" {
-			t.Fatalf("there is %s", names)
+			t.Fatalf("invariant 12: there is %s", names)
 		}
 	}
 }
@@ -77,11 +77,11 @@ func checkKilled(t *testing.T, what, path string, acked int) {
 	}
 	defer ck.Close()
 	if got := ck.State().Cursor; got != acked && got != acked+1 {
-		t.Errorf("%s: acknowledged %d, found %d", what, acked, got)
+		t.Errorf("invariant 1: %s: acknowledged %d, found %d", what, acked, got)
 	}
 	for _, name := range ckNames(t, filepath.Dir(path)) {
 		if strings.Contains(name, ".pawl-") {
-			t.Errorf("%s: still there after a start: %s", what, name)
+			t.Errorf("invariant 12: %s: still there after a start: %s", what, name)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestC43KilledAtRandom(t *testing.T) {
 	checkKilled(t, "at the end", path, acked)
 }
 
-// C-34, C-37, C-39, C-40: real system calls that fail.
+// Rules 2, 3, 6 and 20, C-34, C-37, C-39, C-40: real system calls that fail.
 func TestC39InjectedErrors(t *testing.T) {
 	need(t, "strace", "-f", "-o", "/dev/null", "true")
 	for _, tt := range []struct {

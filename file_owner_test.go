@@ -17,14 +17,14 @@ import (
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
-// C-43: a temporary file of a live writer is never removed, one of a dead writer is.
+// Invariant 12, C-43: a temporary file of a live writer is never removed, one of a dead writer is.
 func TestC43Leftovers(t *testing.T) {
 	path := saved(t, 1)
 	for range 3 {
 		ckWrite(t, path+".pawl-new", "half")
 		ck := ckOpen[cursorState](t, path)
 		if names := ckNames(t, filepath.Dir(path)); len(names) != 1 {
-			t.Errorf("after opening: %q", names)
+			t.Errorf("invariant 12: after opening: %q", names)
 		}
 		ckWrite(t, path+".pawl-new", "of a live writer")
 		_, err := pawl.OpenFile[cursorState](path)
@@ -36,7 +36,7 @@ func TestC43Leftovers(t *testing.T) {
 	}
 }
 
-// C-45, C-47: one owner, named in the message, and nothing to clean up after it.
+// Rule 18, invariant 9, C-45, C-47: one owner, named in the message, and nothing to clean up after it.
 func TestC45Locked(t *testing.T) {
 	path := saved(t, 1)
 	ck := ckOpen[cursorState](t, path)
@@ -117,7 +117,7 @@ func TestC32Mode(t *testing.T) {
 	}
 }
 
-// C-74: deleted or replaced under its owner.
+// Rules 16 and 17, C-74: deleted or replaced under its owner.
 func TestC74DeletedOrReplaced(t *testing.T) {
 	open := func(t *testing.T) (*pawl.Checkpoint[cursorState], string) {
 		path := filepath.Join(t.TempDir(), "dir", "run.json")
@@ -225,7 +225,7 @@ func TestC74DeletedOrReplaced(t *testing.T) {
 	})
 }
 
-// C-40: a file system that cannot sync a directory is good enough, and said so
+// Rules 3, 6 and 25, C-40: a file system that cannot sync a directory is good enough, and said so
 // once. Errors of other kinds leave the save in doubt and end the handle.
 func TestC40DirectorySync(t *testing.T) {
 	for _, code := range []error{syscall.EINVAL, errors.ErrUnsupported} {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pawlgo/pawl/internal/regular"
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
@@ -75,27 +76,35 @@ func checkName(base string) error {
 // checkRegular refuses everything but a plain file. A rename would replace a device or
 // a FIFO by a file, and reading one may never end.
 func checkRegular(fi fs.FileInfo) error {
-	what := "something unusual"
-	switch m := fi.Mode(); {
-	case m.IsRegular():
-		return nil
-	case m.IsDir():
-		what = "a directory"
-	case m&fs.ModeNamedPipe != 0:
-		what = "a FIFO"
-	case m&fs.ModeDevice != 0:
-		what = "a device"
-	case m&fs.ModeSocket != 0:
-		what = "a socket"
-	case m&fs.ModeSymlink != 0:
-		what = "a link"
+	if err := regular.Check(fi); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return fmt.Errorf("%w: not a regular file but %s", ErrInvalid, what)
+	return nil
 }
 
-// makeDir makes a directory, for its owner only, and those above it. Each is
-// synced into its parent: a file is not durable in a directory that is not.
+// makeDir makes a directory, for its owner only, and those above it that are missing,
+// and makes their names durable: a file is not durable in a directory that is not.
+//
+// A directory that is there may be what a process made that died before it came to that.
+// Of those above the parent only what is made here is known to be ours, so of the others
+// only the parent's errors count.
 func makeDir(fsys vfs.FS, dir string) error {
+	if err := mkdirAll(fsys, dir); err != nil {
+		return err
+	}
+	parent := filepath.Dir(dir)
+	err := fsys.SyncDir(parent)
+	if err != nil && !vfs.IsUnsupported(err) && !errors.Is(err, fs.ErrPermission) {
+		return err // who may not look into it has made nothing in it
+	}
+	for up := filepath.Dir(parent); up != parent; parent, up = up, filepath.Dir(up) {
+		fsys.SyncDir(up) //nolint:errcheck // see above
+	}
+	return nil
+}
+
+// mkdirAll makes what is missing of a directory and those above it, and syncs each name.
+func mkdirAll(fsys vfs.FS, dir string) error {
 	fi, err := fsys.Stat(dir)
 	if err == nil && !fi.IsDir() {
 		return fmt.Errorf("%w: %s is not a directory", ErrInvalid, dir)
@@ -107,7 +116,7 @@ func makeDir(fsys vfs.FS, dir string) error {
 	if parent == dir {
 		return err
 	}
-	if err := makeDir(fsys, parent); err != nil {
+	if err := mkdirAll(fsys, parent); err != nil {
 		return err
 	}
 	if err := fsys.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

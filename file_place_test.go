@@ -11,7 +11,7 @@ import (
 	"github.com/pawlgo/pawl"
 )
 
-// C-31: a link stays a link, and what it means is saved.
+// Rule 21, C-31: a link stays a link, and what it means is saved.
 func TestC31Links(t *testing.T) {
 	dir := t.TempDir()
 	ckNil(t, os.MkdirAll(filepath.Join(dir, "real"), 0o700))

@@ -191,7 +191,11 @@ func (b *fileBacking) checkOurs(op string) error {
 	if err := b.checkFile(op); err != nil {
 		return err
 	}
-	return b.checkLock(op)
+	again, err := b.checkLock(op)
+	if err == nil && again {
+		err = b.checkFile(op) // whoever was the owner meanwhile may have saved
+	}
+	return err
 }
 
 func (b *fileBacking) checkFile(op string) error {
@@ -219,26 +223,26 @@ func (b *fileBacking) checkFile(op string) error {
 	return nil
 }
 
-// checkLock takes the lock again if its file was removed: somebody else could
-// hold one of the same name by now.
-func (b *fileBacking) checkLock(op string) error {
+// checkLock takes the lock again, and says so, if its file was removed: somebody else
+// could hold one of the same name by now, or have held it.
+func (b *fileBacking) checkLock(op string) (again bool, err error) {
 	if b.lock.Intact() {
-		return nil
+		return false, nil
 	}
 	if err := makeDir(b.fs, b.dir()); err != nil {
-		return b.notSaved(op, err)
+		return false, b.notSaved(op, err)
 	}
 	l, err := b.cfg.lock(b.beside(lockSuffix))
 	if err != nil {
 		if held, ok := errors.AsType[*lock.HeldError](err); ok {
 			err = fmt.Errorf("%w: the lock file was removed, and now: %w", ErrLeaseLost, held)
 		}
-		return b.notSaved(op, err)
+		return false, b.notSaved(op, err)
 	}
 	b.warn("the lock file was removed while it was held; it is there again")
 	old := b.lock
 	b.lock = l
-	return old.Release()
+	return true, old.Release()
 }
 
 // notSaved is a failure that changed nothing.

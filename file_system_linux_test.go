@@ -49,7 +49,7 @@ func inMount(t *testing.T, env map[string]string, script string) []string {
 	return runFile(t, env, "unshare", "-m", "sh", "-ec", script+"\nexec \"$0\"")
 }
 
-// C-35: a file that is mounted by itself.
+// Rule 21, C-35: a file that is mounted by itself.
 func TestC35MountedFile(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestC35MountedFile(t *testing.T) {
 	}
 }
 
-// C-36: a full disk.
+// Rules 2 and 20, C-36: a full disk, and room again.
 func TestC36FullDisk(t *testing.T) {
 	needRoot(t)
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestC36FullDisk(t *testing.T) {
 	}
 }
 
-// C-38: where nothing can be written the work does not begin; a result is read.
+// Rule 20, C-38: where nothing can be written the work does not begin; a result is read.
 func TestC38ReadOnly(t *testing.T) {
 	check := func(t *testing.T, reason string, withLock bool, run func(env map[string]string, dir string) []string) {
 		for name, tt := range map[string]struct{ text, want string }{

@@ -34,7 +34,7 @@ func cursors(t *testing.T, path string) string {
 	return strings.Join(out, " ")
 }
 
-// C-76: exactly the last generations are kept, failures take none of them, and
+// Rule 24, C-76: exactly the last generations are kept, failures take none of them, and
 // clocks do not matter.
 func TestC76Retention(t *testing.T) {
 	path := saved(t, 10, pawl.KeepVersions(3))

@@ -19,7 +19,7 @@ func hold(t *testing.T, path string) (release func()) {
 	return func() { ckNil(t, windows.CloseHandle(h)) }
 }
 
-// C-41: held for a moment, a save waits; held for long, it says so and the old state
+// Rule 23, C-41: held for a moment, a save waits; held for long, it says so and the old state
 // stays.
 func TestC41HeldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.json")

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/vfs"
@@ -105,15 +103,6 @@ func (s *Store) Inspect(ctx context.Context, id string) (runs.Info, error) {
 	return info, err
 }
 
-// Steps describes the steps of a run in the order in which they first started.
-func (s *Store) Steps(ctx context.Context, id string) ([]runs.Step, error) {
-	_, fold, err := s.inspect(ctx, "list the steps of", id)
-	if err != nil {
-		return nil, err
-	}
-	return stepInfos(fold), nil
-}
-
 // History yields every record of a run, oldest first. The JSON of an event is valid
 // until the next one.
 func (s *Store) History(ctx context.Context, id string) iter.Seq2[runs.Event, error] {
@@ -141,7 +130,7 @@ func (s *Store) History(ctx context.Context, id string) iter.Seq2[runs.Event, er
 
 // each calls fn for every record of a journal.
 func (s *Store) each(path string, fn func(*journal.Record) error) error {
-	f, err := s.dir.FS.OpenFile(path, os.O_RDONLY, 0)
+	f, err := vfs.OpenRegular(s.dir.FS, path)
 	if err != nil {
 		return err
 	}
@@ -190,16 +179,18 @@ func (s *Store) readRun(path, lockPath string) (runs.Info, *journal.Fold, error)
 // readRun folds a journal and asks who owns it. On an error info.Err is that error.
 func readRun(fsys vfs.FS, path, lockPath string) (runs.Info, *journal.Fold, error) {
 	info := runs.Info{Path: path}
-	st, err := fsys.Stat(path)
+	st, err := fsys.Lstat(path)
 	if err != nil {
 		info.Err = err
 		return info, nil, err
 	}
-	info.Size = st.Size()
+	if st.Mode().IsRegular() {
+		info.Size = st.Size()
+	}
 	// Before reading: an owner that completes the run meanwhile is better than a run
 	// in progress that nobody owns.
 	info.Owner = owner(fsys, lockPath)
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
+	f, err := vfs.OpenRegular(fsys, path)
 	if err != nil {
 		info.Err = err
 		return info, nil, err
@@ -234,22 +225,4 @@ func mapProgress(fold *journal.Fold) []runs.Progress {
 		out = append(out, runs.Progress{RunID: fold.Header.RunID, Key: key, Done: c.Done, Failed: c.Failed, Total: int(fold.Maps[key].Total)})
 	}
 	return out
-}
-
-func stepInfos(fold *journal.Fold) []runs.Step {
-	keys := make([]string, 0, len(fold.Steps))
-	for key := range fold.Steps {
-		keys = append(keys, key)
-	}
-	sort.Slice(keys, func(i, j int) bool { return fold.Steps[keys[i]].First < fold.Steps[keys[j]].First })
-	infos := make([]runs.Step, 0, len(keys))
-	for _, key := range keys {
-		s := fold.Steps[key]
-		info := runs.Step{Key: key, Status: s.Status.String(), Item: s.Map != "", AtMostOnce: s.Once, Tries: int(s.Tries), Took: s.Took, Seq: s.Seq, Size: s.Len, Error: fold.StepError(key)}
-		if s.Status != journal.StepRunning && s.At != 0 {
-			info.Ended = time.UnixMicro(s.At).UTC()
-		}
-		infos = append(infos, info)
-	}
-	return infos
 }

@@ -3,12 +3,14 @@ package pawl
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/regular"
 	"github.com/pawlgo/pawl/internal/statefile"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/runs"
@@ -47,12 +49,15 @@ func InspectFile(path string) (runs.Info, error) {
 			broken.Err = openError("", resolved, err)
 			return broken, broken.Err
 		}
+		if why := otherName(resolved, fold.Header); why != "" {
+			info.Warnings = append(info.Warnings, why)
+		}
 		if fold.Header.Store != "" {
 			info.Owner = owner(vfs.OS, strings.TrimSuffix(resolved, ".jsonl")+lockSuffix)
 		}
 		return info, nil
 	}
-	data, err := os.ReadFile(resolved)
+	data, err := readRegular(resolved)
 	if err != nil {
 		return runs.Info{}, &RunError{Op: "inspect", Path: path, Err: err}
 	}
@@ -77,7 +82,7 @@ func InspectFile(path string) (runs.Info, error) {
 // looksLikeJournal decides by how the file begins, and by its name if that says
 // nothing.
 func looksLikeJournal(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false, err
 	}
@@ -88,6 +93,15 @@ func looksLikeJournal(path string) (bool, error) {
 		n = 0 // empty: the name decides
 	}
 	return bytes.HasPrefix(head[:n], []byte(line.Prefix)) || strings.HasSuffix(path, ".jsonl"), nil
+}
+
+func readRegular(path string) ([]byte, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // owner returns who holds a lock now, nil if nobody does.

@@ -132,7 +132,10 @@ func (m *mapping) do(ctx context.Context) error {
 	}
 	done, todo := m.plan()
 	body := line.NewBody(journal.KindMap, m.key, m.run.store.now()).Int("total", int64(len(m.items))).Int("done", int64(len(done))).Bytes()
-	if err := m.run.record(body, false, func(*journal.Fold, journal.Span) {}); err != nil {
+	err := m.run.record(body, false, func(f *journal.Fold, span journal.Span) {
+		f.BeginMap(m.key, int64(len(m.items)), int64(len(done)), span.Seq)
+	})
+	if err != nil {
 		return m.run.writeError("start", m.key, err)
 	}
 	m.errs = make([]error, len(m.items))

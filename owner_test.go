@@ -14,7 +14,7 @@ import (
 	"github.com/pawlgo/pawl"
 )
 
-// Removing the lock file of a live owner does not make a second one.
+// Rule 16, invariant 9: removing the lock file of a live owner does not make a second one.
 func TestLockFileRemoved(t *testing.T) {
 	s := openStore(t)
 	r, err := s.Begin(t.Context(), "r")

@@ -101,7 +101,7 @@ func (r *racer) answer(t *testing.T) string {
 // TestProcessesRaceForOneRun lets many processes ask for one run at once, again and
 // again. A file outside the store tells whether two ever owned it together, whether every
 // round had an owner, and whether each owner saw all that the ones before had done.
-func TestProcessesRaceForOneRun(t *testing.T) { // C-45
+func TestProcessesRaceForOneRun(t *testing.T) { // invariant 9, C-45
 	processes, rounds := 12, 40
 	if os.Getenv("PAWL_LONG") != "" {
 		processes, rounds = 100, 10_000
@@ -248,7 +248,7 @@ func TestStoppedOwner(t *testing.T) {
 
 // While an owner is stopped somebody puts a backup in the place of its journal. The
 // backup is a journal of the same run, and yet not the owner's file.
-func TestRestoredUnderAStoppedOwner(t *testing.T) { // C-74
+func TestRestoredUnderAStoppedOwner(t *testing.T) { // rule 17, C-74
 	s := openStore(t)
 	dir := filepath.Dir(filepath.Dir(mustPath(t, s)))
 	r := startRacer(t, "PAWL_TEST_CHILD=paused", "H_STORE="+dir)

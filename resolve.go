@@ -76,7 +76,10 @@ func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journ
 			err = writeError(op, id, key, log.Path(), err)
 		}
 	}
-	return errors.Join(err, release())
+	if releaseErr := release(); err == nil {
+		err = releaseErr
+	}
+	return err
 }
 
 // openUnowned opens the journal of a run that nobody owns, to write into it outside of an

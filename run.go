@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
 
@@ -165,7 +164,7 @@ func (r *Run) acquire(path string, input value.Fingerprint) (done bool, err erro
 // peek reads a run that we do not own and takes its result if it is complete.
 func (r *Run) peek(path string, input value.Fingerprint) (bool, error) {
 	// All from one descriptor: a compaction may replace the file meanwhile.
-	f, err := r.store.dir.FS.OpenFile(path, os.O_RDONLY, 0)
+	f, err := vfs.OpenRegular(r.store.dir.FS, path)
 	if err != nil {
 		return false, r.openError(path, err)
 	}
@@ -244,7 +243,15 @@ func (r *Run) create(path string, c runConfig, input value.Fingerprint) error {
 	if input.Digest != "" {
 		withInput(b, &input)
 	}
+	if !r.lock.Intact() {
+		// Who locked a new file of that name finds a journal locked too, but not one that is not
+		// there yet.
+		return &RunError{Op: "create", RunID: r.id, Path: path, Err: fmt.Errorf("%w: somebody removed the lock file", ErrLeaseLost), Hint: "nothing was written; another process may own the run now, open it again"}
+	}
 	log, err := journalfile.Create(r.store.dir.FS, path, b.Bytes(), warner(r.store.log))
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, journalfile.ErrReplaced) {
+		return writeError("create", r.id, "", path, err)
+	}
 	if err != nil {
 		return &RunError{Op: "create", RunID: r.id, Path: path, Err: err, Hint: "nothing was started"}
 	}

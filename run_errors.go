@@ -3,6 +3,7 @@ package pawl
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/journalfile"
@@ -55,6 +56,9 @@ func writeError(op, runID, key, path string, err error) error {
 			e.Err = joined{ErrClosed, err}
 		}
 		e.Hint = "the run had ended, so this was not recorded; end a run only when its steps have"
+	case errors.Is(err, fs.ErrExist):
+		e.Err = joined{ErrConflict, fmt.Errorf("somebody else made the journal: %w", err)}
+		e.Hint = "nothing was written; find out who, and open it again"
 	default:
 		e.Hint = "everything acknowledged before is safe; this was not recorded. Mend the cause and start again"
 	}

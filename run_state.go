@@ -170,7 +170,10 @@ func (r *Run) saveState(key string, cfg *fileConfig, text []byte, exact bool) er
 		return &RunError{Op: op, RunID: r.id, Key: key, Err: ErrStateNotLoaded, Hint: "nothing was written; call LoadState first and go on from what it returns"}
 	}
 	if st.last.text != nil && !st.failed && st.last.schema == st.schema && string(st.last.text) == string(text) {
-		return nil // every save that succeeded is durable
+		if err := r.checkLog(); err != nil { // durable already, if it is still there
+			return r.writeError(op, key, err)
+		}
+		return nil
 	}
 	if st.failed {
 		st.last = stateText{} // a patch must not rest on what may not be there

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -128,7 +127,7 @@ func (b *stateBacking) open() error {
 
 // openReadOnly opens where nothing can be written, which is of use for a result.
 func (b *stateBacking) openReadOnly(cause error) error {
-	f, err := os.Open(b.path)
+	f, err := journal.Open(b.path)
 	if err != nil {
 		return b.fail("open", err)
 	}
@@ -158,6 +157,9 @@ func (b *stateBacking) checkHeader(h journal.Header) error {
 
 // read loads the result or the newest state.
 func (b *stateBacking) read(record func(journal.Span) (*journal.Record, error)) error {
+	if why := otherName(b.path, b.fold.Header); why != "" {
+		b.warn(why)
+	}
 	if b.fold.Status == journal.Complete {
 		r, err := record(b.fold.Result)
 		if err != nil {
@@ -183,7 +185,7 @@ func (b *stateBacking) where() string { return b.path }
 
 func (b *stateBacking) save(text []byte, exact bool) error {
 	if b.last.text != nil && !b.failed && b.last.schema == b.cfg.schema() && string(b.last.text) == string(text) {
-		return nil // every save that succeeded is durable
+		return b.checkOurs("save") // durable already, if it is still there
 	}
 	if err := b.begin("save"); err != nil {
 		return err
@@ -236,7 +238,7 @@ func (b *stateBacking) begin(op string) error {
 	}
 	if b.log == nil {
 		body := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
-			Str("id", b.id()).Str("uid", dirstore.NewUID()).Int("inc", 1).Str("run_kind", "state").Bytes()
+			Str("id", stateID(b.path)).Str("uid", dirstore.NewUID()).Int("inc", 1).Str("run_kind", stateKind).Bytes()
 		log, err := journalfile.Create(b.cfg.fs, b.path, body, b.warn)
 		if err != nil {
 			return b.fail(op, err)
@@ -264,9 +266,33 @@ func (b *stateBacking) checkOwner(op string) error {
 	return &RunError{Op: op, Path: b.path, Err: fmt.Errorf("%w: somebody removed the lock file", ErrLeaseLost), Hint: "nothing was written; another process may own the file now, open it again"}
 }
 
-// id is the run ID that stands in the first record: the file's name.
-func (b *stateBacking) id() string {
-	id := strings.TrimSuffix(filepath.Base(b.path), ".jsonl")
+// checkOurs makes sure that this process is the owner still, and the journal the one it
+// left.
+func (b *stateBacking) checkOurs(op string) error {
+	if err := b.checkOwner(op); err != nil {
+		return err
+	}
+	if err := b.log.Check(); err != nil {
+		return b.fail(op, err)
+	}
+	return nil
+}
+
+// otherName says that the state journal at path was begun under another name, "" if it was
+// not. That is no error: people rename files, and two that were exchanged are both whole.
+func otherName(path string, h journal.Header) string {
+	if h.Store != "" || h.RunKind != stateKind || h.RunID == stateID(path) {
+		return ""
+	}
+	return fmt.Sprintf("this journal was begun under the name %q, and its file is named %q now: was it renamed, or exchanged with another?", h.RunID, stateID(path))
+}
+
+// stateKind is the kind of the runs of [OpenState].
+const stateKind = "state"
+
+// stateID is the run ID that stands in the first record: the file's name.
+func stateID(path string) string {
+	id := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	if !utf8.ValidString(id) {
 		id = strings.ToValidUTF8(id, "\ufffd")
 	}

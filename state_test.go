@@ -199,7 +199,7 @@ func init() {
 	}
 }
 
-func TestStateUnderRandomKills(t *testing.T) { // C-44
+func TestStateUnderRandomKills(t *testing.T) { // invariants 1 and 2, C-44
 	kills := 40
 	if testing.Short() {
 		kills = 5
@@ -356,7 +356,7 @@ func TestStateMigrations(t *testing.T) { // C-51
 
 // After a save that is in doubt nothing is acknowledged any more, not even the state
 // that was saved before; opening again finds one of the two, whole.
-func TestStateInDoubt(t *testing.T) { // C-39
+func TestStateInDoubt(t *testing.T) { // rules 3 and 25, invariant 7, C-39
 	for _, op := range []string{"sync", "syncdir"} {
 		t.Run(op, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "s.jsonl")

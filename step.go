@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,7 +166,13 @@ func (r *Run) nest(parent, key string) {
 // askAnew lets the keys inside key be asked again, but for those still running. The
 // caller holds mu.
 func (r *Run) askAnew(key string) {
-	for _, k := range r.nested[key] {
+	kids := r.nested[key]
+	slices.Sort(kids) // each try adds what it asks: it must not be walked once for each
+	kids = slices.Compact(kids)
+	if len(kids) > 0 {
+		r.nested[key] = kids
+	}
+	for _, k := range kids {
 		if r.asked[k] != stepRunning {
 			delete(r.asked, k)
 		}

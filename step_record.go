@@ -78,6 +78,20 @@ func (r *Run) record(body []byte, durable bool, apply func(*journal.Fold, journa
 	return nil
 }
 
+// checkLog says why nothing could be recorded: the run has ended, or its journal is not the
+// one that this process left.
+func (r *Run) checkLog() error {
+	r.gate.RLock()
+	defer r.gate.RUnlock()
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	return r.log.Check()
+}
+
 // failed records an error of the function, or nothing if the run was interrupted, or if
 // fn itself does not know whether a thing happened that must not happen twice.
 func (r *Run) failed(s *scope, key string, c stepConfig, try int64, took time.Duration, err error) error {

@@ -454,7 +454,7 @@ func TestMapBoundsAndProgress(t *testing.T) {
 	}
 }
 
-func TestReplacedUnderTheOwner(t *testing.T) { // C-74
+func TestReplacedUnderTheOwner(t *testing.T) { // rule 17, C-74
 	for name, do := range map[string]func(path string) error{
 		"deleted": os.Remove,
 		"replaced": func(p string) error {
@@ -526,7 +526,7 @@ func TestAllowUnknown(t *testing.T) {
 	}
 }
 
-// A torn tail is cut, kept, and said.
+// Rule 11, invariant 10: a torn tail is cut, kept, and said.
 func TestTornTailIsSaid(t *testing.T) { // C-04
 	var log strings.Builder
 	s, err := pawl.Open(filepath.Join(t.TempDir(), "store"), pawl.Logger(slog.New(slog.NewTextHandler(&log, nil))))

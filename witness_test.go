@@ -170,7 +170,7 @@ func killRun(t *testing.T, rnd *rand.Rand, dir, run, plant string, tamper func()
 	return 0, 0, nil
 }
 
-// TestWitnessUnderRandomKills kills a real process at 200 random moments and lets
+// TestWitnessUnderRandomKills (invariants 1 and 2) kills a real process at 200 random moments and lets
 // the witness, not pawl, say whether anything acknowledged was lost or done again.
 func TestWitnessUnderRandomKills(t *testing.T) {
 	want := 200
@@ -202,7 +202,7 @@ func TestWitnessUnderRandomKills(t *testing.T) {
 			t.Errorf("%s after %d kills: %v", run, n, err)
 		}
 		if lost := report.Missing(final); len(lost) > 0 {
-			t.Errorf("%s after %d kills: acknowledged and not in the result: %q", run, n, lost)
+			t.Errorf("invariant 1: %s after %d kills: acknowledged and not in the result: %q", run, n, lost)
 		}
 		if len(final) != 61 {
 			t.Errorf("%s: the result has %d parts, want 61", run, len(final))

@@ -9,12 +9,25 @@ import (
 )
 
 // Alias lets what is recorded under one key, and inside it, go on under another. What
-// the new key has already stays; the old key is as if it had never been asked.
-func (f *Fold) Alias(key, from string) {
+// the new key has already stays; the old key is as if it had never been asked. Neither key
+// may be the other or inside it: no writer writes that, and it means nothing.
+//
+// It is an epoch of the old key: a step that comes there later must not get the idempotency
+// key that the one that moved has kept.
+func (f *Fold) Alias(key, from string, seq int64) {
+	if strings.HasPrefix(key+"/", from+"/") || strings.HasPrefix(from+"/", key+"/") {
+		return
+	}
 	for k := range f.Inside(from) {
 		f.move(k, key+k[len(from):], key, from)
 	}
 	f.move(from, key, key, from)
+	f.aliases = append(f.aliases, seq)
+	e := f.epochs[from]
+	if e.n > 0 {
+		f.aliases = append(f.aliases, e.seq) // a compaction counts from there
+	}
+	f.epochs[from] = epoch{e.n + 1, seq}
 }
 
 func (f *Fold) move(old, now, key, from string) {
@@ -23,8 +36,12 @@ func (f *Fold) move(old, now, key, from string) {
 		if s.Map == from || strings.HasPrefix(s.Map, from+"/") {
 			s.Map = key + s.Map[len(from):]
 		}
+		pins := f.pins[old]
+		if f.idem[old] == "" {
+			pins = f.identity(old, s)
+		}
 		f.Steps[now] = s
-		f.idem[now] = idem
+		f.idem[now], f.pins[now] = idem, pins
 		if text, failed := f.errs[old]; failed {
 			f.errs[now] = text
 		}
@@ -41,6 +58,20 @@ func (f *Fold) move(old, now, key, from string) {
 	}
 	f.drop(old)
 	f.link(now)
+}
+
+// identity returns the numbers of the records that make the idempotency key of a step what
+// it is: when the step has moved and began again, nothing else shows where it came from.
+func (f *Fold) identity(key string, s *Step) []int64 {
+	seqs := []int64{s.First}
+	for end := 0; end <= len(key); end++ {
+		if end == len(key) || key[end] == '/' {
+			if e := f.epochs[key[:end]]; e.n > 0 {
+				seqs = append(seqs, e.seq)
+			}
+		}
+	}
+	return seqs
 }
 
 // Has reports whether anything is recorded under key itself.

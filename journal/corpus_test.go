@@ -33,9 +33,15 @@ type sampler struct {
 	n    int
 }
 
-func newSampler(t testing.TB, id string) *sampler {
+func newSampler(t testing.TB, id string) *sampler { return newLabelledSampler(t, id, "") }
+
+func newLabelledSampler(t testing.TB, id, labels string) *sampler {
 	s := &sampler{t: t, base: crashfs.New()}
-	j, err := journalfile.Create(s.base, samplePath, s.body(journal.KindRun, "").Int("format", 1).Str("id", id).Str("uid", "00112233445566778899aabbccddeeff").Int("inc", 1).Bytes(), func(string) {})
+	b := s.body(journal.KindRun, "").Int("format", 1).Str("id", id).Str("uid", sampleUID).Int("inc", 1)
+	if labels != "" {
+		b.Raw("labels", []byte(labels))
+	}
+	j, err := journalfile.Create(s.base, samplePath, b.Bytes(), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,19 +93,24 @@ func (s *sampler) done(name string, fill bool) sample {
 }
 
 // allKinds is a journal with every kind of record, some of them not waited for, of
-// about three kilobytes.
+// about five kilobytes.
 func allKinds(t testing.TB, id string, fill bool) sample {
-	s := newSampler(t, id)
+	s := newLabelledSampler(t, id, `{"customer":"ACME","\u2028":"\""}`)
 	s.add(s.body(journal.KindAttempt, "").Int("n", 1).Str("host", "h").Int("pid", 4711), false)
 	s.add(s.body(journal.KindMap, "work").Int("total", 2), false)
 	s.add(s.body(journal.KindStart, "work/a").Int("try", 1).Str("map", "work").Str("in", "00000000000000000000000000000000"), false)
-	s.add(s.body(journal.KindStart, "work/b").Int("try", 1).Str("map", "work"), false)
+	s.add(s.body(journal.KindStart, "work/b").Int("try", 1).Str("map", "work").Raw("once", []byte("true")), false)
+	s.add(s.body(journal.KindNote, "work/b").CleanValue([]byte(`{"job":7}`)), true)
 	s.add(s.body(journal.KindStep, "work/a").Int("try", 1).Int("us", 12).Value([]byte(`{"text":"`+string(bytes.Repeat([]byte("lorem "), 60))+`"}`)), true)
 	s.add(s.body(journal.KindFail, "work/b").Int("try", 1).Int("us", 7).Str("error", "no\nsuch\u2028tool"), true)
-	s.add(s.body(journal.KindEpoch, "work/b").Str("reason", "input changed"), true)
+	s.add(s.body(journal.KindEpoch, "work/b").Int("n", 1).Str("reason", "no such job").Str("by", "ann"), true)
+	s.add(s.body(journal.KindAlias, "works").Str("from", "work"), false)
+	s.add(s.body(journal.KindStep, "works/b").Int("try", 1).Int("us", 0).Str("reason", "seen").Str("by", "ann").CleanValue([]byte("7")), true)
 	s.add(s.body(journal.KindStep, "raw").Int("try", 1).Int("us", 1).Value([]byte("{ \"spaced\" : 1 }")), true)
 	s.add(s.body(journal.KindState, "").Str("sum", "00000000").CleanValue([]byte(`{"next":1,"list":[1,2,3]}`)), true)
 	s.add(s.body(journal.KindState, "").Str("sum", "00000000").Raw("patch", []byte(`[{"op":"replace","path":"/next","value":2}]`)), true)
+	s.add(s.body(journal.KindState, "works/a").Str("sum", "00000000").Int("schema", 2).Value([]byte("[ ]")), true)
+	s.add(s.body(journal.KindState, "works/a").Str("sum", "00000000").Raw("patch", []byte(`[{"op":"add","path":"/-","value":2}]`)), true)
 	s.add(s.body("kind-of-the-future", "k").Raw("more", []byte(`[null,true,{}]`)), true)
 	s.add(s.body(journal.KindFailed, "").Str("error", "the model said no"), true)
 	s.add(s.body(journal.KindAttempt, "").Int("n", 2).Str("host", "h").Int("pid", 4712), false)
@@ -125,6 +136,15 @@ func batch(t testing.TB, fill bool) sample {
 	return s.done(fmt.Sprintf("batch, fill %v", fill), fill)
 }
 
+const sampleUID = "00112233445566778899aabbccddeeff"
+
+// sampleLine is a line of a sample with its newline.
+func sampleLine(prev uint32, seq, dur int64, body []byte) []byte {
+	end, _ := line.Ends(sampleUID)
+	text, _ := line.AppendEnd(nil, prev, seq, dur, body, end)
+	return text
+}
+
 // aligned is a journal whose last record, as the writer would have written it first,
 // has its newline at the start of a sector: the case that pad exists for.
 func aligned(t testing.TB, fill bool) sample {
@@ -132,7 +152,7 @@ func aligned(t testing.TB, fill bool) sample {
 	s.add(s.body(journal.KindStep, "a").CleanValue([]byte("1")), true)
 	size := s.j.Size()
 	last := s.body(journal.KindStep, "b").Bytes()
-	probe, _ := line.Append(nil, 0, 3, 2, last)
+	probe := sampleLine(0, 3, 2, last)
 	free := 512 - (size+int64(len(probe))-1)%512
 	s.n--
 	s.add(s.body(journal.KindStep, "b").Str("x", string(bytes.Repeat([]byte("x"), int(free)-len(`,"x":""`)))), true)
@@ -146,7 +166,7 @@ func aligned(t testing.TB, fill bool) sample {
 // begins at the start of a sector.
 func atSector(t testing.TB, fill bool) sample {
 	s := newSampler(t, "at a sector")
-	probe, _ := line.Append(nil, 0, 2, 1, s.body(journal.KindStep, "a").Str("x", "").Bytes())
+	probe := sampleLine(0, 2, 1, s.body(journal.KindStep, "a").Str("x", "").Bytes())
 	s.n--
 	free := 1024 - (s.j.Size()+int64(len(probe)))%512
 	s.add(s.body(journal.KindStep, "a").Str("x", string(bytes.Repeat([]byte("x"), int(free)))), true)
@@ -174,7 +194,7 @@ func (s sample) twin() []string {
 	prev := uint32(0)
 	for i, text := range s.lines {
 		h, _, _ := line.ParseHead([]byte(text))
-		body := bytes.Replace([]byte(text[h.Size:]), []byte(`"at":"2026`), []byte(`"at":"2025`), 1)
+		body := bytes.ReplaceAll([]byte(text[h.Size:]), []byte(`"00112233`), []byte(`"99112233`))
 		var l []byte
 		l, prev = line.Append(nil, prev, h.Seq, h.Dur, body)
 		lines[i] = string(l[:len(l)-1])
@@ -185,7 +205,7 @@ func (s sample) twin() []string {
 // forged is a record that has the right prev and not the right number.
 func (s sample) forged(after int) string {
 	h, _, _ := line.ParseHead([]byte(s.lines[after]))
-	text, _ := line.Append(nil, h.CRC, h.Seq+2, h.Seq, line.NewBody(journal.KindStep, "forged", time.Time{}).Bytes())
+	text := sampleLine(h.CRC, h.Seq+2, h.Seq, line.NewBody(journal.KindStep, "forged", time.Time{}).Bytes())
 	return string(text[:len(text)-1])
 }
 

@@ -35,7 +35,7 @@ func (n *tally) judge(read reader, s sample, b []byte) error {
 		return nil
 	}
 	if len(got.lines) > len(s.lines) || !slices.Equal(got.lines, s.lines[:len(got.lines)]) {
-		return fmt.Errorf("a record that nobody wrote: %v", got)
+		return fmt.Errorf("invariant 3: a record that nobody wrote: %v", got)
 	}
 	switch {
 	case len(got.lines) == len(s.lines):
@@ -46,7 +46,7 @@ func (n *tally) judge(read reader, s sample, b []byte) error {
 		n.Unseen++
 	}
 	if len(got.lines) < len(s.lines) && knows(b[got.end:], len(got.lines)) {
-		return fmt.Errorf("%d records, and what is left says that more were durable", len(got.lines))
+		return fmt.Errorf("invariant 4, rule 8: %d records, and what is left says that more were durable", len(got.lines))
 	}
 	return nil
 }
@@ -78,8 +78,8 @@ func equal(a, b outcome) bool {
 // the documentation, so a change of them is one of the promise.
 var samplesWant = map[string][]tally{
 	"cut": {
-		{Refused: 179, Intact: 1, Torn: 3509, Unseen: 18},    // all kinds, fill false
-		{Refused: 179, Intact: 1414, Torn: 3509, Unseen: 18}, // all kinds, fill true
+		{Refused: 222, Intact: 1, Torn: 4365, Unseen: 23},    // all kinds, fill false
+		{Refused: 222, Intact: 1534, Torn: 4365, Unseen: 23}, // all kinds, fill true
 		{Refused: 183, Intact: 1, Torn: 1624, Unseen: 8},     // batch, fill false
 		{Refused: 183, Intact: 1257, Torn: 1624, Unseen: 8},  // batch, fill true
 		{Refused: 185, Intact: 1, Torn: 334, Unseen: 2},      // aligned, fill false
@@ -88,8 +88,8 @@ var samplesWant = map[string][]tally{
 		{Refused: 189, Intact: 1405, Torn: 964, Unseen: 2},   // at a sector, fill true
 	},
 	"bit": {
-		{Refused: 29648, Intact: 8, Torn: 0, Unseen: 0},    // all kinds, fill false
-		{Refused: 32760, Intact: 8200, Torn: 0, Unseen: 0}, // all kinds, fill true
+		{Refused: 36880, Intact: 8, Torn: 0, Unseen: 0},    // all kinds, fill false
+		{Refused: 40952, Intact: 8200, Torn: 0, Unseen: 0}, // all kinds, fill true
 		{Refused: 14520, Intact: 8, Torn: 0, Unseen: 0},    // batch, fill false
 		{Refused: 16376, Intact: 8200, Torn: 0, Unseen: 0}, // batch, fill true
 		{Refused: 4168, Intact: 8, Torn: 0, Unseen: 0},     // aligned, fill false
@@ -98,8 +98,8 @@ var samplesWant = map[string][]tally{
 		{Refused: 12280, Intact: 8200, Torn: 0, Unseen: 0}, // at a sector, fill true
 	},
 	"byte": {
-		{Refused: 18419, Intact: 4, Torn: 0, Unseen: 0},    // all kinds, fill false
-		{Refused: 19975, Intact: 4100, Torn: 0, Unseen: 0}, // all kinds, fill true
+		{Refused: 22924, Intact: 4, Torn: 0, Unseen: 0},    // all kinds, fill false
+		{Refused: 24960, Intact: 4100, Torn: 0, Unseen: 0}, // all kinds, fill true
 		{Refused: 9058, Intact: 4, Torn: 0, Unseen: 0},     // batch, fill false
 		{Refused: 9986, Intact: 4100, Torn: 0, Unseen: 0},  // batch, fill true
 		{Refused: 2600, Intact: 4, Torn: 0, Unseen: 0},     // aligned, fill false
@@ -108,8 +108,8 @@ var samplesWant = map[string][]tally{
 		{Refused: 7287, Intact: 4100, Torn: 1, Unseen: 0},  // at a sector, fill true
 	},
 	"sector": {
-		{Refused: 47, Intact: 0, Torn: 6, Unseen: 0},  // all kinds, fill false
-		{Refused: 66, Intact: 9, Torn: 10, Unseen: 0}, // all kinds, fill true
+		{Refused: 70, Intact: 0, Torn: 6, Unseen: 0},  // all kinds, fill false
+		{Refused: 92, Intact: 9, Torn: 13, Unseen: 0}, // all kinds, fill true
 		{Refused: 13, Intact: 0, Torn: 6, Unseen: 0},  // batch, fill false
 		{Refused: 20, Intact: 9, Torn: 10, Unseen: 0}, // batch, fill true
 		{Refused: 4, Intact: 0, Torn: 4, Unseen: 0},   // aligned, fill false
@@ -118,8 +118,8 @@ var samplesWant = map[string][]tally{
 		{Refused: 15, Intact: 11, Torn: 2, Unseen: 2}, // at a sector, fill true
 	},
 	"line": {
-		{Refused: 265, Intact: 0, Torn: 0, Unseen: 1}, // all kinds, fill false
-		{Refused: 265, Intact: 0, Torn: 0, Unseen: 1}, // all kinds, fill true
+		{Refused: 395, Intact: 0, Torn: 0, Unseen: 1}, // all kinds, fill false
+		{Refused: 395, Intact: 0, Torn: 0, Unseen: 1}, // all kinds, fill true
 		{Refused: 80, Intact: 0, Torn: 0, Unseen: 1},  // batch, fill false
 		{Refused: 80, Intact: 0, Torn: 0, Unseen: 1},  // batch, fill true
 		{Refused: 17, Intact: 0, Torn: 0, Unseen: 1},  // aligned, fill false
@@ -128,8 +128,8 @@ var samplesWant = map[string][]tally{
 		{Refused: 17, Intact: 0, Torn: 0, Unseen: 1},  // at a sector, fill true
 	},
 	"foreign line": {
-		{Refused: 75, Intact: 1, Torn: 0, Unseen: 0}, // all kinds, fill false
-		{Refused: 75, Intact: 1, Torn: 0, Unseen: 0}, // all kinds, fill true
+		{Refused: 95, Intact: 1, Torn: 0, Unseen: 0}, // all kinds, fill false
+		{Refused: 95, Intact: 1, Torn: 0, Unseen: 0}, // all kinds, fill true
 		{Refused: 35, Intact: 1, Torn: 0, Unseen: 0}, // batch, fill false
 		{Refused: 35, Intact: 1, Torn: 0, Unseen: 0}, // batch, fill true
 		{Refused: 11, Intact: 1, Torn: 0, Unseen: 0}, // aligned, fill false
@@ -138,8 +138,8 @@ var samplesWant = map[string][]tally{
 		{Refused: 11, Intact: 1, Torn: 0, Unseen: 0}, // at a sector, fill true
 	},
 	"random": {
-		{Refused: 5934, Intact: 0, Torn: 66, Unseen: 0},     // all kinds, fill false
-		{Refused: 5293, Intact: 602, Torn: 105, Unseen: 0},  // all kinds, fill true
+		{Refused: 5939, Intact: 0, Torn: 60, Unseen: 1},     // all kinds, fill false
+		{Refused: 5414, Intact: 502, Torn: 84, Unseen: 0},   // all kinds, fill true
 		{Refused: 5744, Intact: 0, Torn: 255, Unseen: 1},    // batch, fill false
 		{Refused: 4548, Intact: 1123, Torn: 328, Unseen: 1}, // batch, fill true
 		{Refused: 5575, Intact: 0, Torn: 425, Unseen: 0},    // aligned, fill false
@@ -155,6 +155,7 @@ func checkDamage(kind string, all []sample, read reader) error {
 		if d.name != kind {
 			continue
 		}
+		var miscounted error // all of them, so that they can be compared at a glance
 		for _, s := range all {
 			var n tally
 			var failed error
@@ -165,13 +166,14 @@ func checkDamage(kind string, all []sample, read reader) error {
 					}
 				}
 			})
-			if failed == nil && n != samplesWant[kind][s.n] {
-				failed = fmt.Errorf("%s: %v, want %v", s.name, n, samplesWant[kind][s.n])
-			}
 			if failed != nil {
 				return failed
 			}
+			if n != samplesWant[kind][s.n] {
+				miscounted = errors.Join(miscounted, fmt.Errorf("%s: %v, want %v", s.name, n, samplesWant[kind][s.n]))
+			}
 		}
+		return miscounted
 	}
 	return nil
 }
@@ -217,7 +219,7 @@ func TestTwoReaders(t *testing.T) {
 	}
 }
 
-// checkOneByte: a bit of an acknowledged record that changes into a newline at the end of
+// checkOneByte: rule 9, a bit of an acknowledged record that changes into a newline at the end of
 // a sector is no write that broke off there.
 func checkOneByte(t testing.TB, read reader) error {
 	s := newSampler(t, "one byte")
@@ -236,6 +238,7 @@ func checkOneByte(t testing.TB, read reader) error {
 	return nil
 }
 
+// TestOneByteOfFill: rule 9, see checkOneByte.
 func TestOneByteOfFill(t *testing.T) {
 	if err := checkOneByte(t, scan); err != nil {
 		t.Error(err)

@@ -124,6 +124,8 @@ type Fold struct {
 	errs       map[string]string   // of failed steps, bounded
 	epochs     map[string]epoch    // newest epoch, by key
 	idem       map[string]string   // idempotency keys of steps that moved to another key
+	pins       map[string][]int64  // records that these keys come from
+	aliases    []int64             // and the epochs that they count from
 	attemptSeq int64               // newest attempt
 	endSeq     int64               // newest end of an attempt, or completion
 	lastAt     []byte
@@ -141,7 +143,7 @@ func (f *Fold) empty() {
 	f.Steps, f.Maps = map[string]*Step{}, map[string]*MapInfo{}
 	f.Saved, f.Notes = map[string]*Saved{}, map[string]Span{}
 	f.kids, f.errs, f.epochs, f.slab = map[string][]string{}, map[string]string{}, map[string]epoch{}, nil
-	f.idem = map[string]string{}
+	f.idem, f.pins, f.aliases = map[string]string{}, map[string][]int64{}, nil
 }
 
 // Apply adds the next record.
@@ -163,17 +165,11 @@ func (f *Fold) Apply(r *Record) {
 	case KindStart, KindStep, KindFail:
 		f.step(r)
 	case KindMap:
-		m := f.Maps[r.Key]
-		if m == nil {
-			m = &MapInfo{Key: r.Key, First: r.Seq}
-			f.Maps[r.Key] = m
-			f.link(r.Key)
-		}
-		m.Total, m.done, m.seq = r.Int("total"), r.Int("done"), r.Seq
+		f.BeginMap(r.Key, r.Int("total"), r.Int("done"), r.Seq)
 	case KindEpoch:
 		f.BeginEpoch(r.Key, r.Int("n"), r.Seq)
 	case KindAlias:
-		f.Alias(r.Key, r.Str("from"))
+		f.Alias(r.Key, r.Str("from"), r.Seq)
 	case KindNote:
 		f.Note(r.Key, span)
 	case KindState:
@@ -189,14 +185,26 @@ func (f *Fold) Apply(r *Record) {
 			f.Status, f.Error, f.endSeq = Failed, r.Str("error"), r.Seq
 		}
 	case KindInterrupted:
-		if f.Status != Complete {
+		if f.Status == InProgress { // changes nothing of a run that failed
 			f.endSeq = r.Seq
 		}
 	case KindRepair:
 		f.Repairs++
+	case KindExport: // says nothing of the run
 	default:
 		f.Unknown++
 	}
+}
+
+// BeginMap adds the record of a Map that begins.
+func (f *Fold) BeginMap(key string, total, done, seq int64) {
+	m := f.Maps[key]
+	if m == nil {
+		m = &MapInfo{Key: key, First: seq}
+		f.Maps[key] = m
+		f.link(key)
+	}
+	m.Total, m.done, m.seq = total, done, seq
 }
 
 // LastAt returns when the newest record was written, by its writer's clock.
@@ -244,7 +252,7 @@ func (f *Fold) step(r *Record) {
 		if s.Status == StepDone {
 			return
 		}
-		s.Status = StepFailed
+		s.Status, s.Final = StepFailed, false
 	}
 	s.Seq, s.Offset, s.Len = span.Seq, span.Offset, span.Len
 	r.members(func(name, v []byte) bool {
@@ -260,12 +268,11 @@ func (f *Fold) step(r *Record) {
 		case "map":
 			s.Map = f.mapName(v)
 		case "final":
-			s.Final = true
+			s.Final = string(v) == "true"
 		case "once":
-			s.Once = true
+			s.Once = string(v) == "true"
 		case "error":
 			f.errs[r.Key] = bounded(unquote(v))
-			return false
 		case "value", "vs":
 			return false
 		}

@@ -88,13 +88,14 @@ func (s *Scanner) claimAt(off int64) (*Record, error) {
 	if err != nil || h.Dur <= s.lastSeq {
 		return nil, err
 	}
-	if inside, err := s.isByte(off-1, ":,["); inside || err != nil {
+	if inside, err := s.isInside(off, h.Len); inside || err != nil {
 		return nil, err
 	}
-	if inside, err := s.isByte(off+h.Len, "},]"); inside || err != nil {
+	r, err := s.recordAt(off)
+	if r != nil && s.foreign(r.Text) {
 		return nil, err
 	}
-	return s.recordAt(off)
+	return r, err
 }
 
 // isByte reports whether the byte at off is one of some.
@@ -203,7 +204,7 @@ func (s *Scanner) looksTorn(x int64) (string, error) {
 // the beginning of a record and not all of it. One byte of fill is not enough, since
 // one changed bit can make it.
 func (s *Scanner) breaksOff(y, q int64, rest []byte) (bool, error) {
-	if len(rest) < 2 || !allAre(rest, rest[0]) {
+	if q == y || len(rest) < 2 || !allAre(rest, rest[0]) {
 		return false, nil
 	}
 	text := make([]byte, q-y)

@@ -16,7 +16,8 @@ import (
 // Kept are, in their order: the newest attempt; of each step that is not history its
 // newest start and its newest end, and its newest note; of each Map its newest record;
 // the newest state of each scope, whole, if the run is not complete; the newest epoch of
-// each key; all aliases; the last end of an attempt; the notes of repairs; and every
+// each key; all aliases since the last clear, and of a step that moved what its
+// idempotency key comes from; the last end of an attempt; the notes of repairs; and every
 // record of an unknown kind. A kept record says in "was" which number it had.
 func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error) error {
 	keep := f.keep()
@@ -38,7 +39,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 				b.Int("schema", int64(schema))
 			}
 			body = append(body[:0], b.Value(text).Bytes()...)
-		case keep[r.Seq] || r.Kind == KindAlias || !known(r.Kind):
+		case keep[r.Seq] || !known(r.Kind):
 			body = append(body[:0], r.Moved()...)
 		default:
 			continue
@@ -65,6 +66,14 @@ func (f *Fold) keep() map[int64]bool {
 	}
 	for _, n := range f.Notes {
 		keep[n.Seq] = true
+	}
+	for _, seq := range f.aliases {
+		keep[seq] = true
+	}
+	for _, pins := range f.pins {
+		for _, seq := range pins {
+			keep[seq] = true
+		}
 	}
 	return keep
 }
@@ -104,7 +113,7 @@ func (r *Record) override(name string, n int64) []byte {
 
 func known(kind string) bool {
 	switch kind {
-	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted:
+	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindExport:
 		return true
 	}
 	return false

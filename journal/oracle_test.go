@@ -81,7 +81,7 @@ func (o oracle) lineAt(b []byte, off int) *lineInfo {
 	}
 	text := b[off : off+length]
 	crc := crc32.Checksum(text[18:], crc32.MakeTable(crc32.Castagnoli))
-	if o.bug != bugNoCRC && crc != uint32(n(1, 16)) || text[length-1] != '}' {
+	if o.bug != bugNoCRC && crc != uint32(n(1, 16)) || text[length-1] != '}' || bytes.IndexByte(text, '\n') >= 0 {
 		return nil
 	}
 	return &lineInfo{string(text), uint64(n(1, 16)), uint64(n(3, 16)), n(4, 10), n(5, 10), length}
@@ -112,11 +112,12 @@ func (o oracle) read(b []byte) outcome {
 				Format int
 				Inc    int
 			}
-			if json.Unmarshal([]byte(l.text), &first) != nil || first.Kind != "run" || first.Format < 1 || first.Inc == 1 && (l.seq != 1 || l.prev != 0) {
-				l = nil
-			} else if first.Format > 1 {
+			switch err := json.Unmarshal([]byte(l.text), &first); {
+			case err == nil && first.Kind == "run" && first.Format > 1:
 				r.verdict = "newer"
 				return r
+			case err != nil || first.Kind != "run" || first.Format < 1 || first.Inc < 1 || first.Inc == 1 && (l.seq != 1 || l.prev != 0):
+				l = nil
 			}
 		} else if l != nil && (o.bug != bugNoSeq && l.seq != last.seq+1 || o.bug != bugNoPrev && l.prev != last.crc) {
 			l = nil
@@ -206,7 +207,7 @@ func (o oracle) torn(b []byte, x int) bool {
 	} else if !only(p, "\n") {
 		return false
 	}
-	return len(rest(q)) >= enough && o.begins(b[y:q])
+	return q > y && len(rest(q)) >= enough && o.begins(b[y:q])
 }
 
 // begins reports whether text is the beginning of a line and not all of it.

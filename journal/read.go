@@ -2,11 +2,17 @@ package journal
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/regular"
 )
+
+// Open opens the journal at path for reading. What is no plain file is refused, with an
+// error that matches fs.ErrInvalid: a FIFO would be waited for, and a link leads elsewhere.
+func Open(path string) (*os.File, error) { return regular.Open(path) }
 
 // Read folds the journal at path. Tail says what stands behind its last record.
 // It writes nothing and takes no lock: beside a live owner it sees the records
@@ -14,7 +20,7 @@ import (
 //
 // Errors match [ErrCorrupt] or [ErrNewerFormat], or are those of reading the file.
 func Read(path string) (*Fold, Tail, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return NewFold(), Tail{}, err
 	}
@@ -43,7 +49,7 @@ func ReadFile(f File) (*Fold, Tail, error) {
 // Each calls fn for every record of the journal at path, in order, and stops at
 // the first error of fn. The record is valid during the call.
 func Each(path string, fn func(*Record) error) (Tail, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return Tail{}, err
 	}
@@ -58,8 +64,8 @@ func EachFile(f File, fn func(*Record) error) (Tail, error) {
 	if err != nil {
 		return Tail{}, err
 	}
-	if !info.Mode().IsRegular() {
-		return Tail{}, fmt.Errorf("%s: not a regular file", path)
+	if err := regular.Check(info); err != nil {
+		return Tail{}, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	sc := NewScanner(f, info.Size())
 	for sc.Scan() {
@@ -72,15 +78,18 @@ func EachFile(f File, fn func(*Record) error) (Tail, error) {
 
 // RecordAt reads the one record at span, checks it and returns a copy.
 func RecordAt(src io.ReaderAt, span Span) (*Record, error) {
-	s := &Scanner{src: src, size: span.Offset + span.Len, lastSeq: span.Seq - 1}
-	r, err := s.recordAt(span.Offset)
-	if err != nil {
+	text := make([]byte, max(0, span.Len))
+	n, err := src.ReadAt(text, span.Offset)
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	if r == nil || r.Seq != span.Seq {
+	text = text[:n] // shorter if the file was cut
+	h, ok, _ := line.ParseHead(text)
+	if !ok || h.Seq != span.Seq || !line.Verify(text, h) {
 		return nil, &CorruptError{Offset: span.Offset, Seq: span.Seq, Reason: "the record read when the run was opened is not there any more"}
 	}
-	return r, nil
+	r := parseRecord(h, text, span.Offset, "")
+	return &r, nil
 }
 
 // WithPath names the file in an error of a Scanner.

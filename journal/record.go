@@ -30,6 +30,7 @@ const (
 	KindFailed      = "failed"      // an attempt ended with an error
 	KindInterrupted = "interrupted" // an attempt ended without a verdict
 	KindRepair      = "repair"      // the file was repaired; what was lost is named
+	KindExport      = "export"      // ends an export, see [Export]: how much stands before it
 )
 
 // Record is one record of a journal. Text is valid until the next call of

@@ -1,11 +1,8 @@
 package journal
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-
-	"github.com/pawlgo/pawl/internal/line"
 )
 
 // Lost is a stretch of a damaged journal that cannot be used.
@@ -15,136 +12,131 @@ type Lost struct {
 	Reason string `json:"reason"`
 }
 
-// Salvage finds what is still good in a damaged journal: it calls keep for every
-// record that is whole and in its order, and lost for every stretch in between. A
-// record whose predecessor is missing counts if its successor confirms it, or if it
-// is the last one; so a foreign or repeated line never displaces the run's own.
+// Salvage finds what is still good in a damaged journal: it calls keep for every record
+// that is whole and in its order, and lost for every stretch in between.
+//
+// A line that is a part of another line's value is no record: what tools return may look
+// like a journal. Where lines are marked with their run (see spec/journal-v1.md), those of
+// one run count, and no others. Where they are not, a record whose
+// predecessor is missing counts if its successor confirms it, or if it is the last one. A
+// record that contradicts the one before it does not count, and neither does what
+// continues it.
 //
 // The record given to keep is valid during the call.
 func Salvage(src io.ReaderAt, size int64, keep func(*Record) error, lost func(Lost)) error {
-	var last *Record // accepted last, without its text
-	accept := func(r *Record) error {
-		last = &Record{Seq: r.Seq, crc: r.crc}
-		return keep(r)
-	}
 	f := &finder{src: src, size: size}
+	found, err := f.all()
+	if err != nil {
+		return err
+	}
+	reasons := misplaced(found)
 	gap := int64(0) // where unusable bytes began
-	report := func(end int64, reason string) {
-		if end > gap && !f.onlyNewlines(gap, end) {
+	report := func(end int64, reason string) error {
+		if end <= gap {
+			return nil
+		}
+		blank, err := f.onlyNewlines(gap, end)
+		if err == nil && !blank {
 			lost(Lost{gap, end - gap, reason})
 		}
+		return err
 	}
-	cur, err := f.next(0)
-	for cur != nil && err == nil {
-		end := cur.Offset + int64(len(cur.Text))
-		var after *Record
-		after, err = f.next(end)
-		if err != nil {
-			break
+	s := &Scanner{src: src, size: size}
+	for i, c := range found {
+		if err := report(c.off, "no record"); err != nil {
+			return err
 		}
-		switch why := misplaced(last, cur, after); why {
-		case "":
-			report(cur.Offset, "no record")
-			gap = end
-			if err = accept(cur); err != nil {
+		gap = c.off
+		if reasons[i] == "" {
+			r, err := s.recordAt(c.off)
+			if err != nil {
 				return err
 			}
-		default:
-			report(cur.Offset, "no record")
-			gap = cur.Offset
-			report(end, why)
-			gap = end
-		}
-		cur = after
-	}
-	if err == nil {
-		report(size, "no record")
-	}
-	return err
-}
-
-// misplaced says why a whole record does not belong where it stands.
-func misplaced(last, r, after *Record) string {
-	confirmed := after == nil || after.Seq == r.Seq+1 && after.Prev() == r.crc
-	switch {
-	case last == nil && (r.Kind == KindRun || confirmed):
-		return ""
-	case last == nil:
-		return fmt.Sprintf("record %d follows nothing and nothing follows it", r.Seq)
-	case r.Seq <= last.Seq:
-		return fmt.Sprintf("record %d once more, or out of order", r.Seq)
-	case r.Seq == last.Seq+1 && r.Prev() != last.crc:
-		return fmt.Sprintf("a record %d that does not continue record %d", r.Seq, last.Seq)
-	case r.Seq > last.Seq+1 && !confirmed:
-		return fmt.Sprintf("record %d, without the one before it and not confirmed by the one behind it", r.Seq)
-	}
-	return ""
-}
-
-// finder finds whole records at any byte.
-type finder struct {
-	src  io.ReaderAt
-	size int64
-
-	buf []byte // window of the file
-	off int64  // where it begins
-}
-
-// next returns the first whole record from a position on, nil if there is none.
-func (f *finder) next(from int64) (*Record, error) {
-	s := &Scanner{src: f.src, size: f.size}
-	for pos := from; pos < f.size; {
-		b, err := f.at(pos)
-		if err != nil || len(b) == 0 {
-			return nil, err
-		}
-		i := bytes.Index(b, []byte(line.Prefix))
-		if i < 0 {
-			if pos+int64(len(b)) >= f.size {
-				return nil, nil
+			if r == nil {
+				return fmt.Errorf("byte %d: the file changes while it is read", c.off)
 			}
-			pos += int64(max(1, len(b)-len(line.Prefix)+1))
+			gap = c.end()
+			if err := keep(r); err != nil {
+				return err
+			}
 			continue
 		}
-		pos += int64(i)
-		r, err := s.recordAt(pos)
-		if err != nil || r != nil {
-			return r, err
+		if err := report(c.end(), reasons[i]); err != nil {
+			return err
 		}
-		pos++
+		gap = c.end()
 	}
-	return nil, nil
+	return report(size, "no record")
 }
 
-// at returns bytes of the file from pos on, at least as many as a search needs unless
-// the file ends.
-func (f *finder) at(pos int64) ([]byte, error) {
-	have := f.off + int64(len(f.buf)) - pos
-	if pos < f.off || have < int64(len(line.Prefix)) && f.off+int64(len(f.buf)) < f.size {
-		if f.buf == nil {
-			f.buf = make([]byte, window)
+// misplaced says of each line that was found why it is not a record of the journal, "" if it is
+// one.
+func misplaced(found []candidate) []string {
+	reasons := make([]string, len(found))
+	tag := runTag(found)
+	var last, next *candidate
+	var wrong *candidate // contradicts the record before it, or continues one that does
+	behind := followers(found, tag)
+	for i := range found {
+		c := &found[i]
+		next = behind[i]
+		confirmed := tag != "" || next == nil || next.seq == c.seq+1 && next.prev == c.crc
+		switch {
+		case c.tag != tag:
+			reasons[i] = fmt.Sprintf("record %d of another run", c.seq)
+			continue
+		case last == nil && !c.header && !confirmed:
+			reasons[i] = fmt.Sprintf("record %d follows nothing and nothing follows it", c.seq)
+			continue
+		case last == nil:
+		case c.seq <= last.seq:
+			reasons[i] = fmt.Sprintf("record %d once more, or out of order", c.seq)
+			continue
+		case wrong != nil && c.seq == wrong.seq+1 && c.prev == wrong.crc:
+			reasons[i] = fmt.Sprintf("record %d continues one that does not belong here", c.seq)
+			wrong = c
+			continue
+		case c.seq == last.seq+1 && c.prev != last.crc:
+			reasons[i] = fmt.Sprintf("a record %d that does not continue record %d", c.seq, last.seq)
+			wrong = c
+			continue
+		case c.seq > last.seq+1 && (!confirmed || tag != "" && next != nil && next.seq <= c.seq):
+			reasons[i] = fmt.Sprintf("record %d, without the one before it and not confirmed by the one behind it", c.seq)
+			continue
 		}
-		f.buf = f.buf[:min(int64(window), f.size-pos)]
-		n, err := f.src.ReadAt(f.buf, pos)
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		f.buf, f.off = f.buf[:n], pos
+		last = c
 	}
-	return f.buf[min(pos-f.off, int64(len(f.buf))):], nil
+	return reasons
 }
 
-func (f *finder) onlyNewlines(from, to int64) bool {
-	buf := make([]byte, 4096)
-	for off := from; off < to; {
-		n, err := f.src.ReadAt(buf[:min(int64(len(buf)), to-off)], off)
-		if n == 0 && err != nil {
-			return false
+// followers returns for each line the next one of the same run, nil if there is none.
+func followers(found []candidate, tag string) []*candidate {
+	behind := make([]*candidate, len(found))
+	var next *candidate
+	for i := len(found) - 1; i >= 0; i-- {
+		behind[i] = next
+		if found[i].tag == tag {
+			next = &found[i]
 		}
-		if len(bytes.Trim(buf[:n], "\n")) > 0 {
-			return false
-		}
-		off += int64(n)
 	}
-	return true
+	return behind
+}
+
+// runTag returns the tag of the run that the journal is of, "" if no line has one: that of
+// the first header that the line behind it continues, or else the one that most lines have.
+func runTag(found []candidate) string {
+	count := map[string]int{}
+	best := ""
+	for i, c := range found {
+		if c.tag == "" {
+			continue
+		}
+		if c.header && i+1 < len(found) && found[i+1].tag == c.tag && found[i+1].prev == c.crc {
+			return c.tag
+		}
+		if count[c.tag]++; best == "" || count[c.tag] > count[best] {
+			best = c.tag
+		}
+	}
+	return best
 }

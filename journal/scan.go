@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
 )
@@ -35,7 +36,8 @@ type Scanner struct {
 	rec      Record
 	lastSeq  int64
 	lastCRC  uint32
-	lastEnd  int64 // offset behind the last record and its newline
+	lastEnd  int64  // offset behind the last record and its newline
+	tag      []byte // of the run's lines, nil if they have none
 	noLF     bool
 	tail     Tail
 	err      error
@@ -115,6 +117,8 @@ func (s *Scanner) step() (ok, bad bool) {
 			if why != "" {
 				s.lastSeq = 0
 			}
+		case s.foreign(text):
+			why = "a record of another run"
 		case h.Seq != s.lastSeq+1:
 			why = fmt.Sprintf("record %d stands where record %d belongs", h.Seq, s.lastSeq+1)
 		case h.Prev != s.lastCRC:
@@ -268,17 +272,42 @@ func (s *Scanner) describe() string {
 // format known here.
 func (s *Scanner) checkFirst(h line.Head, text []byte, at int64) string {
 	r := parseRecord(h, text, at, "")
-	if f := r.Int("format"); f > Format {
-		s.err = &NewerFormatError{Format: f}
-		return ""
-	}
+	format, inc := positive(r.Member("format")), positive(r.Member("inc"))
 	switch {
-	case r.Kind != KindRun || r.Int("format") < 1:
+	case r.Kind != KindRun || format == 0:
 		return "the first record is not of kind run"
-	case r.Int("inc") == 1 && (h.Seq != 1 || h.Prev != 0):
+	case format > Format:
+		s.err = &NewerFormatError{Format: format}
+		return ""
+	case inc == 0:
+		return "the first record does not say which incarnation of the journal this is"
+	case line.Tag(text) != nil && !strings.HasPrefix(r.Str("uid"), string(line.Tag(text))):
+		return "the first record is marked as one of another run"
+	case inc == 1 && (h.Seq != 1 || h.Prev != 0):
 		return "a journal that was never compacted begins with record 1"
 	}
+	s.tag = bytes.Clone(line.Tag(text))
 	return ""
+}
+
+// positive returns the integer that raw JSON is, written as those of a head are: of at
+// most 15 digits. It is 0 for everything else.
+func positive(raw []byte) (n int64) {
+	if len(raw) > 15 || len(raw) > 0 && raw[0] == '0' {
+		return 0
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
+
+// foreign reports whether a valid line is one of another run.
+func (s *Scanner) foreign(text []byte) bool {
+	return s.tag != nil && !bytes.Equal(line.Tag(text), s.tag)
 }
 
 func (s *Scanner) corrupt(off int64, reason string) error {

@@ -39,12 +39,16 @@ func (f *Fold) Save(key string, span Span, patch []byte) {
 	*s = Saved{Full: span, Patches: s.Patches[:0]}
 }
 
-// Note adds the record of a note.
+// Note adds the record of a note. Of notes that were written at once by several
+// goroutines the one that stands last in the journal counts, whoever comes first here.
 func (f *Fold) Note(key string, span Span) {
-	if _, known := f.Notes[key]; !known {
+	newest, known := f.Notes[key]
+	if !known {
 		f.link(key)
 	}
-	f.Notes[key] = span
+	if span.Seq > newest.Seq {
+		f.Notes[key] = span
+	}
 }
 
 // State returns the exact text of a scope's newest state and its schema version (-1 if

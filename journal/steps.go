@@ -2,6 +2,7 @@ package journal
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -43,14 +44,22 @@ func (f *Fold) link(key string) {
 	}
 }
 
-// Inside yields the keys of all steps and Maps inside key, at any depth, each once or
-// more.
+// Inside yields the keys of all steps and Maps inside key, and of the scopes there, at any
+// depth, each once.
 func (f *Fold) Inside(key string) iter.Seq[string] {
 	return func(yield func(string) bool) { f.inside(key, yield) }
 }
 
 func (f *Fold) inside(key string, yield func(string) bool) bool {
-	for _, kid := range f.kids[key] {
+	kids := f.kids[key]
+	if len(kids) > 1 {
+		// A key is linked again each time that it begins anew. Walked twice at each of
+		// several levels, that would multiply with every epoch and alias.
+		slices.Sort(kids)
+		kids = slices.Compact(kids)
+		f.kids[key] = kids
+	}
+	for _, kid := range kids {
 		if !yield(kid) || !f.inside(kid, yield) {
 			return false
 		}
@@ -81,6 +90,7 @@ func (f *Fold) drop(key string) {
 	delete(f.Saved, key)
 	delete(f.Notes, key)
 	delete(f.idem, key)
+	delete(f.pins, key)
 	// Not the list of what is inside: it may be walked right now, and names there
 	// are looked up again before they count.
 }

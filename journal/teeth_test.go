@@ -45,17 +45,17 @@ func TestReaderTeeth(t *testing.T) {
 	}
 }
 
-// TestPadTeeth: a writer that lets a newline stand at the start of a sector makes
+// TestPadTeeth: rules 9 and 14, a writer that lets a newline stand at the start of a sector makes
 // records of which a changed bit looks like a missing sector. The real writer's
 // sample of that case is in TestDamage.
 func TestPadTeeth(t *testing.T) {
 	s := aligned(t, true)
 	h, _, _ := line.ParseHead([]byte(s.lines[1]))
 	body := line.NewBody(journal.KindStep, "b", time.Time{}).Bytes()
-	probe, _ := line.Append(nil, h.CRC, 3, 2, body)
+	probe := sampleLine(h.CRC, 3, 2, body)
 	free := 512 - (s.ends[1]+len(probe)-1)%512
 	body = line.NewBody(journal.KindStep, "b", time.Time{}).Str("x", string(bytes.Repeat([]byte("x"), free-len(`,"x":""`)))).Bytes()
-	text, _ := line.Append(s.bytes[:s.ends[1]:s.ends[1]], h.CRC, 3, 2, body)
+	text := append(s.bytes[:s.ends[1]:s.ends[1]], sampleLine(h.CRC, 3, 2, body)...)
 	s.bytes = append(text, bytes.Repeat([]byte("\n"), 1024-len(text)%512)...)
 	s.lines[2], s.ends[2] = string(text[s.ends[1]:len(text)-1]), len(text)
 	if (len(text)-1)%512 != 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,11 @@ type reading struct {
 
 	result, state       []byte
 	resultErr, stateErr error
+
+	notes, states map[string]string // states of scopes only, or refused
 }
+
+const refused = "refused"
 
 func readVector(file []byte) *reading {
 	r := &reading{fold: journal.NewFold()}
@@ -56,6 +61,22 @@ func readVector(file []byte) *reading {
 	}
 	record := func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(src, s) }
 	r.state, _, r.stateErr = r.fold.State("", record)
+	r.notes, r.states = map[string]string{}, map[string]string{}
+	for key, span := range r.fold.Notes {
+		if rec, err := record(span); err == nil {
+			text, _ := rec.Value()
+			r.notes[key] = string(text)
+		}
+	}
+	for key := range r.fold.Saved {
+		if key == "" {
+			continue
+		}
+		text, _, err := r.fold.State(key, record)
+		if r.states[key] = string(text); err != nil {
+			r.states[key] = refused
+		}
+	}
 	if r.fold.Result.Len > 0 {
 		rec, err := record(r.fold.Result)
 		if r.resultErr = err; err == nil {
@@ -118,11 +139,58 @@ func (r *reading) compare(v spec.Vector) (wrong []string) {
 	if v.Steps != nil && !maps.Equal(steps, v.Steps) {
 		differ("steps", steps, v.Steps)
 	}
+	wrong = append(wrong, r.compareScopes(v)...)
 	if err := v.Result.Check(r.result, r.resultErr != nil); err != nil {
 		wrong = append(wrong, fmt.Sprintf("result: %v (%v)", err, r.resultErr))
 	}
 	if err := v.State.Check(r.state, r.stateErr != nil); err != nil {
 		wrong = append(wrong, fmt.Sprintf("state: %v (%v)", err, r.stateErr))
+	}
+	return wrong
+}
+
+// compareScopes compares what is known of keys beside the steps' status.
+func (r *reading) compareScopes(v spec.Vector) (wrong []string) {
+	differ := func(what string, got, want any) {
+		wrong = append(wrong, fmt.Sprintf("%s: %v, want %v", what, got, want))
+	}
+	if v.Notes != nil && !maps.Equal(r.notes, v.Notes) {
+		differ("notes", r.notes, v.Notes)
+	}
+	if v.Labels != nil && !maps.Equal(r.fold.Header.Labels, v.Labels) {
+		differ("labels", r.fold.Header.Labels, v.Labels)
+	}
+	items, once := map[string][]string{}, []string{}
+	for key := range r.fold.Maps {
+		items[key] = []string{}
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.fold.Steps)) {
+		s := r.fold.Steps[key]
+		if s.Once {
+			once = append(once, key)
+		}
+		if s.Map != "" {
+			items[s.Map] = append(items[s.Map], key)
+		}
+	}
+	if v.Maps != nil && !maps.EqualFunc(items, v.Maps, slices.Equal) {
+		differ("maps", items, v.Maps)
+	}
+	if v.Once != nil && !slices.Equal(once, v.Once) {
+		differ("once", once, v.Once)
+	}
+	for key, want := range v.Idempotency {
+		if got := r.fold.IdempotencyKey(key); got != want {
+			differ("idempotency key of "+key, got, want)
+		}
+	}
+	if v.States != nil && len(r.states) != len(v.States) {
+		differ("states", r.states, v.States)
+	}
+	for key, want := range v.States {
+		if err := want.Check([]byte(r.states[key]), r.states[key] == refused); err != nil {
+			differ("state of "+key, r.states[key], want)
+		}
 	}
 	return wrong
 }

@@ -24,6 +24,7 @@ type book struct {
 	b        []byte
 	prev     string // crc of the last record
 	seq, dur int    // of the last record; what is known to be durable
+	tag      string // what lines end with, in front of the brace
 	begins   map[int]int
 	ends     map[int]int // by seq: where the record begins, and the offset behind its LF
 }
@@ -54,14 +55,14 @@ func sealed(rest string) string { return `{"crc":"` + sum(rest) + `",` + rest }
 // add appends a record. Its LF must not be at the beginning of a sector (section 7,
 // rule 6): there it gets longer.
 func (b *book) add(body string) *book {
-	if n := len(line(b.prev, b.seq+1, b.dur, body)); b.seq > 0 && (len(b.b)+n)%sector == 0 {
+	if n := len(line(b.prev, b.seq+1, b.dur, body+b.tag)); b.seq > 0 && (len(b.b)+n)%sector == 0 {
 		body += `,"pad":""`
 	}
 	return b.addAnywhere(body)
 }
 
 func (b *book) addAnywhere(body string) *book {
-	text := line(b.prev, b.seq+1, b.dur, body)
+	text := line(b.prev, b.seq+1, b.dur, body+b.tag)
 	b.seq++
 	b.begins[b.seq] = len(b.b)
 	b.b = append(b.b, text+"\n"...)

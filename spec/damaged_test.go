@@ -84,6 +84,8 @@ func lineVectors(s *set) {
 	add("number-skipped", "The chain of checksums is right and a number is left out.", file(b.b, f, "\n"), 7, b.ends[7], 8)
 	f = line(b.prev, 7, 6, keyed("step", "c", `"try":1,"us":1`, `"value":3`))
 	add("number-repeated", "The chain of checksums is right and a number is there twice.", file(b.b, f, "\n"), 7, b.ends[7], 8)
+	f = line(b.prev, 8, 6, keyed("step", "c", `"try":1,"us":1`, "\"value\":\"a\nb\""))
+	add("holds-newline", "Length and checksum are right, and it holds a LF: so it is no line.", file(b.b, f, "\n"), 7, b.ends[7], 8)
 	f = line("00000000", 8, 6, keyed("step", "c", `"try":1,"us":1`, `"value":3`))
 	add("prev-zero", "Only the first record has no record before.", file(b.b, f, "\n"), 7, b.ends[7], 8)
 }

@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +50,15 @@ func torn(records, end, size int, m meaning) want {
 // noNewline says that the last record lacks its LF.
 func (w want) noNewline() want {
 	w.lines = append([]string{"no_newline: true"}, w.lines...)
+	return w
+}
+
+// also states more, as header lines: names and values in turn.
+func (w want) also(pairs ...string) want {
+	w.lines = slices.Clone(w.lines)
+	for i := 0; i < len(pairs); i += 2 {
+		w.lines = append(w.lines, pairs[i]+": "+pairs[i+1])
+	}
 	return w
 }
 

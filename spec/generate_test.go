@@ -30,11 +30,17 @@ var groups = []struct {
 	{"Status", statusVectors},
 	{"Unknown kinds and members", unknownVectors},
 	{"Steps and epochs", stepVectors},
+	{"Notes, once, labels, decisions", noteVectors},
+	{"Aliases", aliasVectors},
+	{"Idempotency keys", idempotencyVectors},
 	{"Values", valueVectors},
 	{"States", stateVectors},
+	{"States of scopes", scopeVectors},
 	{"Patches", patchVectors},
 	{"Compacted journals", compactVectors},
+	{"Exports and imports", exportVectors},
 	{"Limits", limitVectors},
+	{"Tags", tagVectors},
 	{"Fill, padding, missing newlines", fillVectors},
 	{"First records and newer formats", firstVectors},
 	{"Heads of lines", headVectors},
@@ -92,7 +98,7 @@ func TestFiles(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		} else if !bytes.Equal(got, text) {
-			t.Errorf("%s is not what is made here; if that is meant, run: go test -update ./spec", name)
+			t.Errorf("%s is not what is made here; if that is meant, run: go test ./spec -update", name)
 		}
 	}
 	checkIndex(t, index)
@@ -119,7 +125,7 @@ func write(t *testing.T, expected map[string][]byte) {
 
 // checkIndex compares the list in README.md, which is everything behind a mark.
 func checkIndex(t *testing.T, index string) {
-	const mark = "<!-- made by go test -update ./spec -->\n"
+	const mark = "<!-- made by go test ./spec -update -->\n"
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +141,7 @@ func checkIndex(t *testing.T, index string) {
 		return
 	}
 	if got != index {
-		t.Errorf("the list in %s is not current: run go test -update ./spec", readme)
+		t.Errorf("the list in %s is not current: run go test ./spec -update", readme)
 	}
 }
 
@@ -171,7 +177,7 @@ func TestVectors(t *testing.T) {
 
 // TestParse has files that are no vectors, and header names to come.
 func TestParse(t *testing.T) {
-	for _, text := range []string{"", "expect: clean\n", "expect\n\n", "records: many\n\n", "records: 1\nrecords: 2\n\n", "steps: []\n\n", "state_sum: xyz\n\n"} {
+	for _, text := range []string{"", "expect: clean\n", "expect\n\n", "records: many\n\n", "records: 1\nrecords: 2\n\n", "steps: []\n\n", "state_sum: xyz\n\n", "notes: 1\n\n", "once: {}\n\n"} {
 		if v, err := spec.Parse("x", []byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, v)
 		}

@@ -43,6 +43,30 @@ func firstVectors(s *set) {
 	head("seq-2", "3", "Incarnation 1 begins with record 1.", first(2, "00000000", identified).b)
 	head("prev", "3", "Incarnation 1 begins without a record before.", first(1, "00c0ffee", identified).b)
 
+	// Integers of the first record, in the place of its format and its inc.
+	integer := func(name, comment, format, inc string) {
+		members := []string{`"format":` + format, `"id":"r1"`, `"uid":"` + uid + `"`}
+		if inc != "" {
+			members = append(members, `"inc":`+inc)
+		}
+		head(name, "3", comment, first(1, "00000000", kind("run", members...)).b)
+	}
+	integer("inc-missing", "The first record says nothing of its incarnation.", "1", "")
+	integer("inc-zero", "An incarnation below 1.", "1", "0")
+	integer("inc-negative", "A negative incarnation.", "1", "-1")
+	integer("inc-string", "An incarnation in quotes.", "1", `"1"`)
+	integer("inc-fraction", "An incarnation that is not written as an integer.", "1", "1.0")
+	integer("inc-long", "An incarnation of 20 digits.", "1", strings.Repeat("9", 20))
+	integer("inc-16-digits", "An incarnation of 16 digits.", "1", "1000000000000000")
+	integer("format-zero", "A format below 1.", "0", "1")
+	integer("format-exponent", "A format that is not written as an integer is no newer one.", "2e0", "1")
+	integer("format-16-digits", "Nor is one of 16 digits.", "1000000000000000", "1")
+	head("other-kind-newer", "3, 9", "Format 2, and not of kind run: only a first record of kind run can be of a newer format.",
+		first(1, "00000000", kind("step", identity(2, "r1", uid, 1))).b)
+	head("name-escaped", "2, 3", "A name that is spelled with an escape is not the name: this record has no format.",
+		first(1, "00000000", kind("run", `"for\u006dat":1`, `"id":"r1"`, `"uid":"`+uid+`"`, `"inc":1`)).b)
+	head("kind-escaped", "2, 3", "Nor is it of a kind.", first(1, "00000000", `"k\u0069nd":"run","at":"`+at+`",`+identity(1, "r1", uid, 1)).b)
+
 	b := opened()
 	s.add("first-behind-newlines", "2", "Empty lines are skipped, in front of the first record too.", file("\n\n\n", b.b),
 		clean(2, len(b.b)+3, openedMeans))
@@ -55,6 +79,9 @@ func firstVectors(s *set) {
 		return b.add(`"kind":"attempt","n":{"new":"shape"}`)
 	}
 	s.add("newer", "9", "A journal of format 2.", two(2).b, newer())
+	s.add("newer-no-inc", "9", "A newer first record need not have an incarnation.",
+		first(1, "00000000", kind("run", `"format":2`)).b, newer())
+	s.add("newer-15-digits", "3, 9", "The highest format that there is.", first(1, "00000000", kind("run", identity(999_999_999_999_999, "r1", uid, 1))).b, newer())
 	s.add("newer-10", "9", "A journal of format 10: compare numbers, not text.", two(10).b, newer())
 	s.add("newer-torn", "9", "Whatever stands behind a newer first record is not for an old reader to judge.", file(two(2).b, `{"crc":"`), newer())
 	s.add("newer-damaged", "9", "The same where an old reader would see damage.", file(two(2).b, "%%%\n%%%\n"), newer())
@@ -76,6 +103,9 @@ func headVectors(s *set) {
 		s.add("head-"+name, "2", comment, file(base.b, sealed(`"len":`+length+tail), "\n"), damaged(4, len(base.b), 5))
 	}
 	prev := `"prev":"` + base.prev + `"`
+	alone := sealed(`"len":61,` + prev + `,"seq":5,"dur":4}`)
+	mustBe(len(alone), 61)
+	s.add("head-alone", "2", "The five members and nothing else.", file(base.b, alone, "\n"), damaged(4, len(base.b), 5))
 	head("order", "The five members stand in another order.", prev+`,"dur":4,"seq":5`)
 	head("space", "White space behind a colon.", prev+`,"seq": 5,"dur":4`)
 	head("missing-dur", "A member is missing.", prev+`,"seq":5`)

@@ -122,6 +122,11 @@ func unknownVectors(s *set) {
 	s.add("unknown-members", "5", "Unknown members, also in the first record, are skipped.", b.b,
 		clean(5, len(b.b), meaning{"complete", 1, `{"a":"done"}`, "2", ""}))
 
+	b = opened().add(keyed("start", "a", `"try":1,"on\u0063e":true`)).add(keyed("step", "a", `"try":1,"us":2,"\u0076alue":1`, `"value":2`))
+	b.add(kind("complete", `"val\u0075e":1`))
+	s.add("unknown-members-escaped", "2, 6", "Members whose names become known ones only when they are decoded are unknown.", b.b,
+		clean(5, len(b.b), meaning{"complete", 1, `{"a":"done"}`, "", ""}).also("once", "[]"))
+
 	b = opened().add(keyed("step", "a", `"x":{"kind":"fail","key":"b","value":{"vs":"}"}},"y":["\"value\":98",[{}],"]}"],"try":1,"us":2`, `"value":"v"`))
 	b.add(kind("complete", `"x":{"value":1,"q":"\\\",\"value\":7"}`, `"value":{"value":3}`))
 	s.add("unknown-members-nested", "5", "Names and brackets inside of an unknown member's value mean nothing.", b.b,

@@ -18,6 +18,20 @@ func almostTornVectors(s *set) {
 	add("mixed", "LF and then NUL up to the end of a sector: fill is one or the other.", with(with(ahead, 2000, 2020, '\n'), 2020, 2048, 0))
 	add("garbage-before-fill", "Fill behind what is not the beginning of a record.", file(big[:900], "oops", strings.Repeat("\n", 1000)))
 	add("false-beginning", "Fill behind what begins like a record, but not as its five members do.", file(big[:900], `{"crc":"ABCDEF01","len":1`, strings.Repeat("\n", 1000)))
+	const head = `{"crc":"00000000","len":900,"prev":"00000000","seq":6,"dur":4,"kind":"step"`
+	broken := func(name, comment, text string) {
+		add(name, comment, file(big[:900], text, strings.Repeat("\n", 1000)))
+	}
+	broken("no-json", "Fill behind a head and what is no JSON: a line that broke off is the beginning of an object.", head+`,oops`)
+	broken("no-json-string", "Nor is this, with a raw TAB in a string, the beginning of JSON.", head+",\"at\":\"a\tb")
+	broken("no-json-bracket", "Nor this, with an array that ends as an object does.", head+`,"value":[1,2},{"a`)
+	broken("no-json-number", "Nor this, with a number that has a leading zero.", head+`,"value":-01`)
+	broken("seq-zero", "A record has no number 0, and no digits make it another one.", `{"crc":"00000000","len":900,"prev":"00000000","seq":0`)
+	broken("leading-zero", "No digits make this a right number.", `{"crc":"00000000","len":09`)
+	broken("16-digits", "Nor this.", `{"crc":"00000000","len":1000000000000000`)
+	broken("dur-is-seq", "More digits make this dur only greater.", `{"crc":"00000000","len":900,"prev":"00000000","seq":6,"dur":6`)
+	add("newline-then-nul", "LF, and NUL from there to the end of the sector: no beginning of a line was written, not a byte of it.",
+		file(with(with(ahead, 900, 901, '\n'), 901, 1024, 0)[:1024], "x\n"))
 	add("len", "A wrong length, beyond the fill behind the record: the object is whole.", filled(put(big, `"len":1799`, `"len":2799`), 4096))
 	add("brace-is-newline", "The closing brace is LF: one wrong byte can do that, and everything else is there.", with(big, 2698, 2699, '\n'))
 	add("brace-is-newline-fill", "The same with fill behind.", with(ahead, 2698, 2699, '\n'))
@@ -82,5 +96,7 @@ func claimVectors(s *set) {
 	none("in-a-value", "A record that would say so is a value: the lines of a journal can be data too.", file(big[:900], `{"crc":"00000000","value":`, object))
 	none("in-an-array", "A record that would say so is an element of an array.", file(big[:900], `{"crc":"00000000","value":[`, object, `,`, object, `,1`))
 	none("before-a-bracket", "A record that would say so ends a larger value.", file(hole[:2000], object, `]}`))
+	none("with-newline", "A record that would say so holds a LF, with length and checksum that are right.",
+		file(hole, line(lost.prev, 7, 6, keyed("start", "c", "\"map\":\"a\nb\"")), "\n"))
 	none("dur-beyond", "A dur that is not below seq makes a line no record.", file(hole, line(lost.prev, 7, 7, keyed("start", "c", `"try":1`)), "\n"))
 }

@@ -7,6 +7,8 @@ Program:  python3 reader.py FILE...   one JSON object per file and line; exit 0:
 It takes what a valid line contains on trust (section 2), and raises nothing whatever the bytes are.
 Where the page leaves a choice, "Qn" names the entry of QUESTIONS2.md with what is assumed here.
 """
+import hashlib
+import hmac
 import json
 import re
 import sys
@@ -80,10 +82,14 @@ def _skip(reg, count):
 
 _ATOMS = [{"^": "[0-9a-f]", "#": "(0|[1-9][0-9]{0,14})"}.get(char, re.escape(char))
           for char in '{"crc":"^^^^^^^^","len":#,"prev":"^^^^^^^^","seq":#,"dur":#']
-_FIVE = re.compile(("".join(_ATOMS) + "(?=[,}])").encode())                 # the first five members
+_FIVE = re.compile(("".join(_ATOMS) + "(?=,)").encode())                    # the first five members
 _PREFIX = re.compile(reduce(lambda inner, atom: "(?:%s%s)?" % (atom, inner), reversed(_ATOMS), "").encode())
 _NOT_LF = re.compile(rb"[^\n]")
-_BRACE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}]', re.DOTALL)     # a brace, or a whole string
+_JSON = re.compile(rb'''[ \t\r\n]+|([{}\[\]:,])|("[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*
+                    (?:"|(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z))
+                    |-?(?:0|[1-9][0-9]*|\Z)(?:\.(?:[0-9]+|\Z))?(?:[eE][+-]?(?:[0-9]+|\Z))?
+                    |t(?:r(?:ue|u?\Z)|\Z)|f(?:a(?:l(?:se|s?\Z)|\Z)|\Z)|n(?:u(?:ll|l?\Z)|\Z)'''
+                   .replace(b"\n                    ", b""))          # a token of JSON, or as much as there is of the last one
 _DECODER = json.JSONDecoder(parse_int=lambda text: int(text) if len(text) < 20 else float(text))
 
 
@@ -123,19 +129,33 @@ def _valid_line(data, view, pos):
     return head
 
 
+_TAGGED = ',"run":"xxxxxxxx"}'
+_TAG = re.compile(rb',"run":"([0-9a-f]{8})"\}')
+
+
+def _tag(data, end):
+    """The tag of the line that ends at `end`, or None."""
+    match = _TAG.fullmatch(data, max(0, end - len(_TAGGED)), end)
+    return match[1].decode() if match else None
+
+
 def _complete(data, record):
     """Make a record of what _valid_line() gave: add `kind`, `key`, `members` and its value's or patch's exact bytes.
 
-    A value's text is all that is left of the line but `pad`, so that nothing needs to look into it. Members behind
+    A value's text is all that is left of the line but `pad` and the tag, so that nothing needs to look into it. Members behind
     something that is not JSON are missing (Q2).
     """
     pos, members, at = record["offset"], {}, record["behind"] - record["offset"]
+    record["tag"] = _tag(data, pos + record["len"])
     try:
         text = data[pos:pos + record["len"]].decode()
         while text[at] == ",":
-            name, at = scanstring(text, at + 2)
+            start = at + 2
+            at = scanstring(text, start)[1]
+            name = text[start:at - 1]                                       # by its bytes (section 2)
             if name == "value":
-                end = len(text) - len(',"pad":""}' if text.endswith(',"pad":""}') else "}")
+                end = len(text) - (len(_TAGGED) if record["tag"] else len("}"))
+                end -= len(',"pad":""') if text.endswith(',"pad":""', 0, end) else 0
                 record["value_text"] = text[at + 1:end].encode()
                 break
             members[name], end = _DECODER.raw_decode(text, at + 1)
@@ -159,22 +179,35 @@ def _integer(value, least):
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
+def _written(value):
+    """A value, 0 if it is not an integer that section 3 allows for `format` and `inc`."""
+    return value if _integer(value, 1) and value < 10 ** 15 else 0
+
+
 def _check_order(record, before):
-    """ValueError if `record` cannot follow the record `before`, or be the first one (None)."""
+    """ValueError if `record` cannot follow the record `before`, or be the first one (None).
+
+    Notes in record["run"] the tag of the first record, which all others must have.
+    """
+    record["run"] = before["run"] if before else record["tag"]
     if before is None:
-        inc = record["members"].get("inc")
-        if record["kind"] != "run" or not _integer(record["members"].get("format"), 1) or not _integer(inc, 1):
-            raise ValueError("the first record is not of kind run with a format and an inc")        # Q3
+        inc = _written(record["members"].get("inc"))
+        if record["kind"] != "run" or not _written(record["members"].get("format")) or not inc:
+            raise ValueError("the first record is not of kind run with a format and an inc")
         if inc == 1 and (record["seq"], record["prev"]) != (1, "00000000"):
             raise ValueError("the first record has not the seq 1 and the prev 00000000")
+        if record["tag"] and not str(record["members"].get("uid")).startswith(record["tag"]):
+            raise ValueError("the first record's tag is not the beginning of its uid")
+    elif record["run"] and record["tag"] != record["run"]:
+        raise ValueError("the line is of another run")
     elif record["seq"] != before["seq"] + 1:
         raise ValueError("seq is %d, not %d" % (record["seq"], before["seq"] + 1))
     elif record["prev"] != before["crc"]:
         raise ValueError("prev is not the crc of the record before")
 
 
-def _claim(data, view, x, a):
-    """Rule 2: the offset of a valid line from x on that has dur > a and is no part of a value, or None.
+def _claim(data, view, x, a, run):
+    """Rule 2: the offset of a valid line of the run from x on that has dur > a and is no part of a value, or None.
 
     One sweep over the bytes: the CRC of every candidate comes from the registers at its two ends, so that
     any number of overlapping candidates costs no more than their number times a logarithm.
@@ -187,6 +220,8 @@ def _claim(data, view, x, a):
             newline = len(data) if newline < 0 else newline
         if head and head["dur"] > a and head["behind"] < start + head["len"] <= newline:
             end = start + head["len"]
+            if run and _tag(data, end) != run:
+                continue
             if data[end - 1] == 0x7D and data[end:end + 1] not in (b"}", b",", b"]") \
                     and data[start - 1:start] not in (b":", b",", b"["):
                 heads[start] = head
@@ -206,14 +241,39 @@ def _begins(piece):
     match = _PREFIX.fullmatch(piece)
     if match:
         _, seq, dur = match.groups()
-        return seq != b"0" and (dur is None or int(dur) < int(seq))         # Q4: nothing is a prefix, too
-    head, depth = _head(piece, 0), 0
-    if not head or head["len"] - len(piece) <= 1:
-        return False
-    for token in _BRACE.finditer(piece):
-        depth += {b"{": 1, b"}": -1}.get(token[0], 0)
-        if depth == 0 and token[0] == b"}":
+        return piece != b"" and seq != b"0" and (dur is None or int(dur) < int(seq))
+    head = _head(piece, 0)
+    return bool(head) and head["len"] - len(piece) > 1 and _unclosed(piece)
+
+
+def _unclosed(piece):
+    """Whether the bytes `piece` are the beginning of a JSON object and not all of it."""
+    value, outer, want, at = b'{["0', [], b"{", 0
+    while at < len(piece):
+        match = _JSON.match(piece, at)
+        if not match or match.end() == at:
             return False
+        token, at = (match[1] or match[0][:1]), match.end()
+        if token in b" \t\r\n":
+            continue
+        token = token if token in b'{}[]:,"' else b"0"                      # a number or a word
+        if token not in want:
+            return False
+        if token in b"{[":
+            outer.append(token)
+            want = b'"}' if token == b"{" else value + b"]"
+        elif token == b":":
+            want = value
+        elif token == b",":
+            want = b'"' if outer[-1] == b"{" else value
+        elif token == b'"' and want in (b'"', b'"}'):
+            want = b":"
+        else:
+            if token in b"}]":
+                outer.pop()
+            if not outer:
+                return False
+            want = b",}" if outer[-1] == b"{" else b",]"
     return True
 
 
@@ -255,7 +315,7 @@ def read(data):
                 raise ValueError("no LF follows the record")
             record = _valid_line(data, view, y)
             _complete(data, record)
-            if last is None and record["kind"] == "run" and _integer(record["members"].get("format"), 2):
+            if last is None and record["kind"] == "run" and _written(record["members"].get("format")) > 1:
                 return Journal("newer", reason="the journal is of format %d" % record["members"]["format"])
             _check_order(record, last)
         except ValueError as problem:
@@ -267,7 +327,7 @@ def read(data):
         journal.no_newline = data[journal.end:journal.end + 1] != b"\n"
         journal.end += not journal.no_newline
     x, a = journal.end, last["seq"] if last else 0
-    claim = _claim(data, view, x, a) if last else None
+    claim = _claim(data, view, x, a, last["run"]) if last else None
     torn = _torn(data, x, y) if last and claim is None else None
     if torn:
         journal.verdict, journal.torn, journal.reason = "torn", len(data) - x, "%s (%s)" % (torn, reason)
@@ -411,56 +471,160 @@ def _state(chain):
 # ---------------------------------------------------------------- what the records mean (section 6)
 
 
-def fold(records):
-    """What the records mean: status, attempts, steps {key: state}, result and state (bytes; None if there is
-    none, "refused" if what is recorded does not lead to a state with its sum), repairs.
+class _Tree:
+    """What is recorded under keys, in a tree along their segments, so that an epoch cuts off and an alias hangs
+    elsewhere all that is inside its key. At a key (under None) stand, each under the name of its sort: `step`
+    {status, once, map, moved}, `map` (true), `note` (text) and `state` (records from the newest whole one on)."""
 
-    The steps are in a tree along the segments of their keys, so that an epoch cuts off all that is under its key.
+    def __init__(self, uid):
+        self.root, self.epochs, self.uid = {}, {}, uid
+
+    def at(self, key):
+        """The things at a key."""
+        node = self.root
+        for segment in key.split("/"):
+            node = node.setdefault(segment, {})
+        return node.setdefault(None, {})
+
+    def cut(self, key):
+        """Take off and return all that is at a key and inside it."""
+        *outer, last = key.split("/")
+        node = self.root
+        for segment in outer:
+            node = node.get(segment, {})
+        return node.pop(last, {})
+
+    @staticmethod
+    def walk(key, node):
+        """The keys with their things in the tree `node` that hangs at `key`."""
+        todo = [(key, node)]
+        while todo:
+            key, node = todo.pop()
+            if None in node:
+                yield key, node[None]
+            todo += [(segment if key is None else key + "/" + segment, inner)
+                     for segment, inner in node.items() if segment is not None]
+
+    def epoch(self, key, n):
+        self.cut(key)
+        self.epochs[key] = n
+
+    def alias(self, key, source):
+        if key == source or key.startswith(source + "/") or source.startswith(key + "/"):
+            return                                      # it means nothing (section 6)
+        moved = list(self.walk(source, self.cut(source)))
+        for old, things in moved:
+            step, there = things.get("step"), self.at(key + old[len(source):])
+            if step and "step" not in there:
+                step.setdefault("moved", self.idempotency(old))
+                if step["map"] and (step["map"] + "/").startswith(source + "/"):
+                    step["map"] = key + step["map"][len(source):]
+            for sort, thing in things.items():
+                there.setdefault(sort, thing)
+        self.epochs[source] = self.epochs.get(source, 0) + 1
+
+    def idempotency(self, key):
+        """The idempotency key that belongs to a key now."""
+        covered, end = key.encode("utf-8", "surrogatepass"), 0
+        for segment in key.split("/"):
+            end += len(segment)
+            n = self.epochs.get(key[:end], 0)
+            if n > 0:
+                covered += b"\0%d@%d" % (n, len(key[:end].encode("utf-8", "surrogatepass")))
+            end += 1
+        return hmac.new(self.uid.encode("utf-8", "surrogatepass"), covered, hashlib.sha256).hexdigest()[:32]
+
+
+def _step(things, record):
+    """Add a start, step or fail to the things at its key."""
+    kind, members = record["kind"], record["members"]
+    step = things.setdefault("step", {"status": None, "once": False, "map": None})
+    if step["status"] == "done":
+        return
+    step["status"] = {"start": "running", "step": "done", "fail": "failed"}[kind]
+    if kind == "start":
+        step["once"] = members.get("once") is True
+        step["map"] = members["map"] if isinstance(members.get("map"), str) else None
+
+
+def _chained(chain, record):
+    """The records of a key's newest state, from the newest whole one on, with one more."""
+    return [record] if "value_text" in record else chain + [record]
+
+
+def _newest(chain):
+    """The text of the newest state, None if there is none, "refused" if what is recorded does not lead to it."""
+    try:
+        return _state(chain) if chain else None
+    except ValueError:                                                      # UnicodeError is one
+        return "refused"
+
+
+def fold(records):
+    """What the records mean: status, attempts, result and the run's own state (bytes; None if there is none,
+    "refused" if what is recorded does not lead to a state with its sum), labels, repairs, and by key: steps
+    (status), maps (their items), notes and states (bytes or "refused"), idempotency; once is a list of keys.
     """
-    status, attempts, result, chain, repairs, tree = "in_progress", 0, None, [], [], {}
+    status, attempts, result, chain, repairs, labels, tree = "in_progress", 0, None, [], [], {}, _Tree("")
     for record in records:
         kind, key, members = record["kind"], record["key"], record["members"]
-        if kind == "attempt":
+        if kind == "run":
+            tree.uid = members["uid"] if isinstance(members.get("uid"), str) else ""
+            labels = members["labels"] if isinstance(members.get("labels"), dict) else {}
+        elif kind == "attempt":
             attempts = members["n"] if _integer(members.get("n"), 1) else attempts
         if kind in ("attempt", "failed") and status != "complete":
             status = "failed" if kind == "failed" else "in_progress"
         elif kind == "complete":
             status, result = "complete", record.get("value_text")
         elif kind == "clear":
-            status, result, chain, tree = "in_progress", None, [], {}
-        elif kind == "state":
-            if "value_text" in record:
-                chain = []
-            chain.append(record)
+            status, result, chain, tree = "in_progress", None, [], _Tree(tree.uid)
         elif kind == "repair":
             repairs.append({name: members.get(name) for name in ("lost", "missing_from", "missing_to")})
-        elif kind in ("epoch", "start", "step", "fail") and key is not None:
-            *outer, last = key.split("/")
-            node = tree
-            for segment in outer:
-                node = node.setdefault(segment, {})
-            if kind == "epoch":
-                node.pop(last, None)
-            else:
-                node = node.setdefault(last, {})
-                if node.get(None, ("", ""))[1] != "done":
-                    node[None] = key, {"start": "running", "step": "done", "fail": "failed"}[kind]
-    steps, todo = {}, [tree]
-    while todo:
-        for segment, node in todo.pop().items():
-            if segment is None:
-                steps[node[0]] = node[1]
-            else:
-                todo.append(node)
-    try:
-        state = _state(chain) if chain else None
-    except ValueError:                                                      # UnicodeError is one
-        state = "refused"
-    return {"status": status, "attempts": attempts, "steps": steps, "result": result, "state": state,
-            "repairs": repairs}
+        elif kind == "state" and key is None:
+            chain = _chained(chain, record)
+        elif key is None:
+            continue
+        elif kind == "state":
+            things = tree.at(key)
+            things["state"] = _chained(things.get("state", []), record)
+        elif kind == "note":
+            tree.at(key)["note"] = record.get("value_text")
+        elif kind == "map":
+            tree.at(key)["map"] = True
+        elif kind == "epoch":
+            tree.epoch(key, members["n"] if _integer(members.get("n"), 1) else 0)
+        elif kind == "alias" and isinstance(members.get("from"), str):
+            tree.alias(key, members["from"])
+        elif kind in ("start", "step", "fail"):
+            _step(tree.at(key), record)
+    out = {"steps": {}, "maps": {}, "notes": {}, "states": {}, "idempotency": {}, "once": []}
+    for key, things in sorted((key, things) for key, things in tree.walk(None, tree.root) if things):
+        if "step" in things:
+            step = things["step"]
+            out["steps"][key] = step["status"]
+            out["idempotency"][key] = step.get("moved") or tree.idempotency(key)
+            out["once"] += [key] if step["once"] else []
+            if step["map"] is not None:
+                out["maps"].setdefault(step["map"], []).append(key)
+        if "map" in things:
+            out["maps"].setdefault(key, [])
+        if "note" in things:
+            out["notes"][key] = things["note"]
+        if "state" in things:
+            out["states"][key] = _newest(things["state"])
+    return {"status": status, "attempts": attempts, "result": result, "state": _newest(chain), "labels": labels,
+            "repairs": repairs, **out}
 
 
 # ---------------------------------------------------------------- program
+
+
+def _text(value):
+    """The same with strings in the place of bytes."""
+    if isinstance(value, dict):
+        return {name: _text(inner) for name, inner in value.items()}
+    return str(value, "utf-8", "surrogatepass") if isinstance(value, bytes) else value
 
 
 def report(name, data):
@@ -469,8 +633,7 @@ def report(name, data):
     out = {"file": name, **vars(journal), **fold(journal.records), "records": len(journal.records)}
     if not journal.records:                     # newer, or damaged from the beginning: nothing is known
         out.update(status=None, attempts=None)
-    return {member: str(value, "utf-8", "surrogatepass") if isinstance(value, bytes) else value
-            for member, value in out.items()}
+    return _text(out)
 
 
 def main(names):

@@ -34,7 +34,7 @@ func stateVectors(s *set) {
 	add("state-after-clear", "5", "After a clear the first state is whole.",
 		opened().state(`[1]`).patch(`[{"op":"add","path":"/-","value":2}]`, `[1,2]`).add(kind("clear")).state(`[3]`).patch(`[{"op":"add","path":"/-","value":4}]`, `[3,4]`), 7, `[3,4]`)
 	add("state-cleared", "5, 6", "After a clear there is no state.", opened().state(`[1]`).add(kind("clear")), 4, "")
-	add("state-and-epoch", "5", "An epoch does not reach the state.",
+	add("state-and-epoch", "5", "An epoch does not reach the run's own state.",
 		opened().state(`{"a":1}`).add(keyed("epoch", "a", `"reason":"r"`)), 4, `{"a":1}`)
 
 	long := strings.Repeat(`"0123456789",`, 5000)

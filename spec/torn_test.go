@@ -75,6 +75,18 @@ func tornVectors(s *set) {
 	add("off-in-flight", off, "It broke off, and valid records behind do not say that it was durable.", with(many, 2600, 3072, '\n'))
 	add("fill-begin-within", begin, "The line's beginning was not written, up to a place within the next sector.", with(ahead, 900, 1100, '\n'))
 
+	const head = `{"crc":"00000000","len":900,"prev":"00000000","seq":16,"dur":1`
+	broken := func(name, comment, text string) {
+		add(name, off, comment, file(big[:900], text, strings.Repeat("\n", 1000)))
+	}
+	broken("off-in-dur", "It broke off within the last of the five members, and more digits may follow.", head)
+	broken("off-behind-head", "It broke off behind the comma of the last of them.", head+`,`)
+	broken("off-in-escape", "It broke off within an escape of a string.", head+`,"kind":"step","value":"\u00e`)
+	broken("off-in-number", "It broke off within a number.", head+`,"kind":"step","value":[{},-1.5e`)
+	broken("off-in-word", "It broke off within a word.", head+`,"kind":"step","value":{"a":[true,fal`)
+	broken("off-in-character", "It broke off within a character of two bytes.", head+`,"kind":"step","value":"`+"\xc3")
+	broken("off-deep", "It broke off in many brackets.", head+`,"kind":"step","value":`+strings.Repeat(`[{"a":`, 100))
+
 	const claim = "9 rules 2 and 3"
 	add("in-flight", claim, "Valid records behind the torn one do not say that it was durable: they go with it.", with(many, 1536, 2048, 0))
 	b := bigStep()

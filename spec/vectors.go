@@ -57,7 +57,14 @@ type Vector struct {
 	Attempts int64             // number of the newest attempt, 0 before the first
 	Steps    map[string]string // key to running, done or failed
 	Result   Text
-	State    Text
+	State    Text // the run's own
+
+	States      map[string]Text     // newest state by the key of its scope, the run's own left out
+	Notes       map[string]string   // exact text of the newest note, by key
+	Maps        map[string][]string // key of each Map to those of its items, sorted
+	Once        []string            // keys of the steps whose newest start says once, sorted
+	Idempotency map[string]string   // idempotency keys of steps, not of all
+	Labels      map[string]string
 }
 
 // Presence is what a vector knows of a JSON text.
@@ -184,6 +191,23 @@ func (v *Vector) set(field, value string) (err error) {
 		v.Result = parseText(value)
 	case "state":
 		v.State = parseText(value)
+	case "states":
+		var texts map[string]string
+		err = json.Unmarshal([]byte(value), &texts)
+		v.States = map[string]Text{}
+		for key, text := range texts {
+			v.States[key] = parseText(text)
+		}
+	case "notes":
+		err = json.Unmarshal([]byte(value), &v.Notes)
+	case "maps":
+		err = json.Unmarshal([]byte(value), &v.Maps)
+	case "once":
+		err = json.Unmarshal([]byte(value), &v.Once)
+	case "idempotency":
+		err = json.Unmarshal([]byte(value), &v.Idempotency)
+	case "labels":
+		err = json.Unmarshal([]byte(value), &v.Labels)
 	case "result_sum":
 		v.Result, err = parseSum(value)
 	case "state_sum":

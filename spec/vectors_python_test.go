@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,13 @@ type report struct {
 	Steps     map[string]string `json:"steps"`
 	Result    *string           `json:"result"` // exact text, null if there is none
 	State     *string           `json:"state"`  // the same, or "refused"
+
+	States      map[string]string   `json:"states"`
+	Notes       map[string]string   `json:"notes"`
+	Maps        map[string][]string `json:"maps"`
+	Once        []string            `json:"once"`
+	Idempotency map[string]string   `json:"idempotency"` // of all steps
+	Labels      map[string]string   `json:"labels"`
 }
 
 // TestPythonReader lets a reader that was written from the page, by somebody who had
@@ -110,6 +118,32 @@ func (r *report) compare(v spec.Vector) (wrong []string) {
 	}
 	if v.Steps != nil && !maps.Equal(r.Steps, v.Steps) {
 		differ("steps", r.Steps, v.Steps)
+	}
+	if v.Notes != nil && !maps.Equal(r.Notes, v.Notes) {
+		differ("notes", r.Notes, v.Notes)
+	}
+	if v.Maps != nil && !maps.EqualFunc(r.Maps, v.Maps, slices.Equal) {
+		differ("maps", r.Maps, v.Maps)
+	}
+	if v.Once != nil && !slices.Equal(r.Once, v.Once) {
+		differ("once", r.Once, v.Once)
+	}
+	if v.Labels != nil && !maps.Equal(r.Labels, v.Labels) {
+		differ("labels", r.Labels, v.Labels)
+	}
+	for key, want := range v.Idempotency {
+		if got := r.Idempotency[key]; got != want {
+			differ("idempotency key of "+key, got, want)
+		}
+	}
+	if v.States != nil && len(r.States) != len(v.States) {
+		differ("states", r.States, v.States)
+	}
+	for key, want := range v.States {
+		got, ok := r.States[key]
+		if err := want.Check([]byte(got), got == "refused"); err != nil || !ok {
+			differ("state of "+key, got, want)
+		}
 	}
 	for name, text := range map[string]struct {
 		got  *string

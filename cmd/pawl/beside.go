@@ -19,7 +19,7 @@ import (
 // leftover is a file that pawl put beside a journal or a checkpoint and that nothing
 // reads any more.
 type leftover struct {
-	Kind  string `json:"kind"` // unfinished, torn, damaged
+	Kind  string `json:"kind"` // unfinished, torn, damaged, cleared
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }
@@ -29,11 +29,13 @@ const (
 	leftUnfinished = "unfinished" // of a write that was cut short; the next one removes it
 	leftTorn       = "torn"       // what a start cut off
 	leftDamaged    = "damaged"    // the original of a repair
+	leftCleared    = "cleared"    // what pawl clear put aside
 )
 
 // leftoverRE finds the file to which a leftover belongs, by its name. What is kept as
-// torn-n and damaged-n belongs to a journal, what has a tilde to a checkpoint file.
-var leftoverRE = regexp.MustCompile(`^(.+?)\.(?:(new|torn\.new|pawl-new|pawl-copy)|(torn-\d+(?:\.\d+)?)|(damaged(?:-\d+|~\d+)?))$`)
+// torn-n, damaged-n and cleared-n belongs to a journal, what has a tilde to a checkpoint
+// file.
+var leftoverRE = regexp.MustCompile(`^(.+?)\.(?:(new|torn\.new|import|pawl-new|pawl-copy)|(torn-\d+(?:\.\d+)?)|(damaged(?:-\d+|~\d+)?)|(cleared-\d+))$`)
 
 // neighbours lists directories once, for all the files in them that are asked for.
 type neighbours map[string]map[string][]leftover
@@ -65,6 +67,8 @@ func (n neighbours) in(dir string) map[string][]leftover {
 			l.Kind = leftTorn
 		case m[4] != "":
 			l.Kind = leftDamaged
+		case m[5] != "":
+			l.Kind = leftCleared
 		}
 		if st, err := e.Info(); err == nil {
 			l.Bytes = st.Size()
@@ -80,6 +84,7 @@ func (l leftover) String() string {
 		leftUnfinished: "an unfinished write, removed by the next one",
 		leftTorn:       "an interrupted write that a start cut off",
 		leftDamaged:    "the damaged original of a repair",
+		leftCleared:    "the journal of a run that was cleared",
 	}[l.Kind]
 	return fmt.Sprintf("left over: %s (%d bytes, %s)", cell(l.Path), l.Bytes, what)
 }

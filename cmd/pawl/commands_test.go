@@ -118,12 +118,14 @@ func TestJSONPurity(t *testing.T) {
 	calls := 0
 	variants := map[string][][]string{
 		"log": {{}, {"-n", "2"}, {"-f"}}, "show": {{}, {"--result"}}, "repair": {{"--dry-run"}, {}, {"--yes"}},
+		"resolve": {{}, {"page-4", "--rerun"}, {"page-4", "--done", "1"}, {"nothing", "--done", "{"}}, "delete": {{}, {"--yes"}},
+		"import": {{}, {"--id", "new"}, {"--journal"}},
 	}
 	walk(commandTree(t), func(cmd *cobra.Command, path []string) {
 		if cmd.Name() == "demo" {
 			return // it has a script
 		}
-		acts := cmd.Name() == "repair" || cmd.Name() == "compact"
+		acts := slices.Contains([]string{"repair", "compact", "resolve", "clear", "delete", "import"}, cmd.Name())
 		extras := variants[cmd.Name()]
 		if extras == nil {
 			extras = [][]string{{}}
@@ -138,7 +140,7 @@ func TestJSONPurity(t *testing.T) {
 						}
 					}
 					code, stdout, stderr := runIn(t, args...)
-					checkPure(t, args, code, stdout, stderr, cmd.Name() == "log")
+					checkPure(t, args, code, stdout, stderr, cmd.Name() == "log" || cmd.Name() == "export")
 					calls++
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -139,7 +138,7 @@ func schemaOf(path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := os.Open(path)
+	f, err := journal.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -90,6 +90,44 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// TestConfirmDelete: the question names what goes, and a no keeps it.
+func TestConfirmDelete(t *testing.T) {
+	t.Setenv("PAWL_FORCE_TTY", "")
+	store := filepath.Join(t.TempDir(), "store")
+	if err := mkrun([]string{store, "r", "complete"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		answer string
+		exit   int
+	}{{"n\n", exitFailed}, {"\x04", exitFailed}, {"y\n", exitOK}} {
+		keyboard, tty := openTerminal(t)
+		if _, err := keyboard.WriteString(c.answer); err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := os.Create(filepath.Join(t.TempDir(), "out"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stdout.Close()
+		if got := run([]string{"delete", "r", "--store", store}, tty, stdout, tty); got != c.exit {
+			t.Errorf("%q: exit code %d, want %d", c.answer, got, c.exit)
+		}
+		shown, piece := "", make([]byte, 1<<16)
+		for !strings.Contains(shown, "Nothing brings it back. Delete r (complete, 4 finished steps, 2.") {
+			n, err := keyboard.Read(piece)
+			shown += string(piece[:n])
+			if err != nil {
+				t.Errorf("%q: shown: %q, %v", c.answer, shown, err)
+				break
+			}
+		}
+		if _, err := os.Stat(filepath.Join(store, "runs", "r.jsonl")); (err == nil) != (c.exit != exitOK) {
+			t.Errorf("%q: deleted or not: %v", c.answer, err)
+		}
+	}
+}
+
 // TestConfirmNotAsked: only one of the two is a terminal, or JSON is asked for.
 func TestConfirmNotAsked(t *testing.T) {
 	_, tty := openTerminal(t)

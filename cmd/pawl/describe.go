@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +44,9 @@ func (a *app) describe(t *target, d details) (f fields) {
 	a.describeSteps(&f, t, d.steps)
 	if info.Kind != "" && !t.isCheckpoint() {
 		f.add("kind", inline(info.Kind))
+	}
+	for _, name := range slices.Sorted(maps.Keys(info.Labels)) {
+		f.add("label", cell(name)+"="+cell(info.Labels[name]))
 	}
 	if info.Input != nil {
 		f.add("input", inline(string(info.Input)))
@@ -119,12 +124,35 @@ func (a *app) describeSteps(f *fields, t *target, steps []stepView) {
 			default:
 				line += ", began " + a.time(time.Time(s.StartedAt))
 			}
+			if s.Status == "in_doubt" {
+				line += ", " + thenWhat(s)
+			}
 			f.add(group.label, line)
+			if s.note() != "-" {
+				f.add("its note", s.note())
+			}
+			if home := t.home(); s.Status == "in_doubt" && s.AtMostOnce && home != "" {
+				where := a.again()
+				if t.store == "" {
+					where = " --store " + quoteArg(home)
+				}
+				resolve := "pawl resolve " + quoteArg(t.info.ID) + " " + quoteArg(s.Key) + where
+				f.add("if done", resolve+" --done JSON")
+				f.add("if not", resolve+" --rerun")
+			}
 		}
 		if n > most && a.out.tty {
 			f.add(group.label, fmt.Sprintf("and %d more: pawl steps %s --status %s", n-most, t.arg, group.status))
 		}
 	}
+}
+
+// thenWhat says what the next start does about a step in doubt.
+func thenWhat(s stepView) string {
+	if s.AtMostOnce {
+		return "at most once: the next start stops there until it is resolved"
+	}
+	return "runs again"
 }
 
 // next tells people what to type now.

@@ -20,6 +20,16 @@ func isCheckpoint(info runs.Info) bool { return info.Kind == kindFile && info.UI
 
 // resolveFile describes a checkpoint file, or a journal, by its path.
 func resolveFile(path string) (*target, error) {
+	if homeOf(path) != "" {
+		// A link in the place of a run's journal leads out of the store and is not followed.
+		f, err := journal.Open(path)
+		if errors.Is(err, fs.ErrInvalid) {
+			return &target{info: runs.Info{Path: path, Err: err}, name: path, arg: quoteArg(path)}, nil
+		}
+		if err == nil {
+			f.Close()
+		}
+	}
 	info, err := pawl.InspectFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &problem{msg: cell(path), err: err}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/pawlgo/pawl"
@@ -101,7 +100,7 @@ func (a *app) notFollowed(t *target, pos position) error {
 // readNew prints the records behind pos. It reads the new bytes only; when they do
 // not continue what was there, it reads everything anew.
 func (a *app) readNew(ctx context.Context, path string, f logFlags, pos *position) error {
-	file, err := os.Open(path)
+	file, err := journal.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &problem{msg: "the journal is gone", err: err}
 	}

@@ -113,7 +113,8 @@ const refsHelp = `REF names a run or a file:
   2. Anything else is the ID of a run in the store, or the beginning of one if no
      other ID begins so. A whole ID always wins over a longer one.
 
-An ID that is not found is never created; the nearest ones are shown.
+An ID that is not found is never created; the nearest ones are shown. What changes a run
+for good (resolve, clear, delete) needs its whole ID.
 
   pawl show research                   a run of the store
   pawl show res                        the same, if no other ID begins with res
@@ -124,19 +125,21 @@ const exitCodesHelp = `  0    ok
   1    failed, or a file was written by a newer pawl, or the answer to a question was no
   2    usage: a wrong flag or argument, an ambiguous run ID, a directory that is no store
   3    not found: no such run, file or store; nothing was created
-  4    conflict: a run is owned by another process, or a file was replaced meanwhile
+  4    conflict: a run is owned by another process, or is complete, or was there before; a
+       step has a result; or a file was replaced meanwhile. Nothing was changed
   5    not finished: show --result of a run that is not complete; log -f of a run that
        ended otherwise
   6    corrupt: a file is damaged; its bytes were left alone. What could be read was
        printed
   7    the store or a file is unreachable or access is denied
-  8    not confirmed: repair would give something up, could not ask, and --yes was not given
+  8    not confirmed: repair would give something up, or delete would, could not ask, and
+       --yes was not given
   130  interrupted (Ctrl-C, SIGTERM)
 
-Any other code than 0 is a failure. ls and verify print all that can be read and then
-end with 6, 7 or 1 if something could not, in this order. Repair and compact do what they
-can of several; then the code is 6 if damage is left, else the highest. A dry run that
-finds what to repair is 0.
+Any other code than 0 is a failure. ls and verify print all that can be read; then the
+code is 6 if something is damaged, else the highest that one of them has. Repair and
+compact do what they can of several; then the code is 6 if damage is left, else the
+highest. A dry run that finds what to repair is 0.
 
 With --json the reason is on standard error:
   {"error":{"code":"not_found","message":"…","hint":"…","exit_code":3}}`
@@ -147,7 +150,7 @@ const environmentHelp = `The store is the first of:
   PAWL_STORE      the same in the environment
   .pawl           in the current directory
 
-pawl never creates a store. Other variables:
+pawl never creates a store, but for import --create. Other variables:
 
   PAWL_FORCE_TTY  a number: write standard output as to a terminal of so many columns
 
@@ -160,13 +163,18 @@ const jsonHelp = `Lists are {"kind":"RunList","version":1,"items":[…]}, one it
 are objects with kind and version. Members may be added, and are never renamed or
 removed within a version. A member that does not apply is null.
 
-  ls       RunList       items: id status run_kind owner attempts steps progress …
+  ls       RunList       items: id status run_kind labels owner attempts steps progress …
   show     Run           the same and uid store maps unfinished input result_bytes
-  steps    StepList      items: key status map tries took_seconds started_at ended_at …
+  steps    StepList      items: key status map at_most_once tries started_at error note …
   verify   Verification  items: id status records bytes torn path problem leftovers; ok
   repair   Repair        items: id status path problem refused records lost missing after
                          version original …; dry_run ok
   compact  Compaction    items: id path bytes_before bytes_after problem; ok
+  resolve  Resolution    run step action by reason
+  clear    Clearing      id path original
+  delete   Deletion      id path
+  export   Export        with -o: id path bytes. Else the export itself, one record a line
+  import   Import        the members of ls, and uid warnings
   version  Version       pawl library go os arch formats
   demo     Demo          seed dir steps rerun lost …
   log      the records of the journal, byte for byte, one a line

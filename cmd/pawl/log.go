@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,8 @@ func (a *app) logCommand() *cobra.Command {
 		Long: `A line holds the record's number, its time (the writer's clock, in UTC), its kind,
 the key of its step and facts about it. Values, which may be large or private, are
 shown with --values only. With --json the records are printed as they stand in the
-journal, byte for byte, one a line.
+journal, byte for byte, one a line (bytes that are not UTF-8, which pawl verify reports,
+as U+FFFD).
 
 With -f, records are printed as they come, until the run is complete or nobody has
 it open any more.`,
@@ -124,7 +126,7 @@ func (a *app) logRecords(ctx context.Context, path string, f logFlags) (position
 	if len(last) == 0 {
 		return pos, err
 	}
-	file, openErr := os.Open(path)
+	file, openErr := journal.Open(path)
 	if openErr != nil {
 		return pos, openErr
 	}
@@ -180,8 +182,11 @@ func (a *app) logRecord(r *journal.Record, f logFlags) {
 }
 
 func (a *app) logRaw(text []byte) {
-	if a.out.tty {
+	switch {
+	case a.out.tty:
 		text = safeJSON(text)
+	case !utf8.Valid(text): // no JSON: what is not UTF-8 becomes U+FFFD
+		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
 	a.out.line(string(text))
 }
@@ -193,58 +198,6 @@ func shownValue(v []byte) string {
 		return inline(string(v))
 	}
 	return string(safeJSON(b.Bytes()))
-}
-
-// facts says in short what a record holds.
-func (a *app) facts(r *journal.Record) string {
-	var f []string
-	add := func(format string, args ...any) { f = append(f, fmt.Sprintf(format, args...)) }
-	if try := r.Int("try"); try > 0 {
-		add("try %d", try)
-	}
-	if r.Member("us") != nil {
-		add("took %s", took(time.Duration(r.Int("us"))*time.Microsecond))
-	}
-	switch r.Kind {
-	case journal.KindRun:
-		add("format %d", r.Int("format"))
-		if kind := r.Str("run_kind"); kind != "" {
-			add("kind %s", cell(kind))
-		}
-	case journal.KindAttempt:
-		add("attempt %d by process %d on %s", r.Int("n"), r.Int("pid"), inline(r.Str("host")))
-	case journal.KindMap:
-		add("%s", count(int(r.Int("total")), "item"))
-	case journal.KindState:
-		if patch := r.Member("patch"); patch != nil {
-			add("patch of %d bytes", len(patch))
-		}
-	case journal.KindEpoch:
-		add("older records are not used any more: %s", inline(r.Str("reason")))
-	case journal.KindClear:
-		add("starts over")
-	case journal.KindRepair:
-		add("repaired, %s given up", count(int(r.Int("lost")), "stretch"))
-		if from := r.Int("missing_from"); from > 0 {
-			add("records missing between %d and %d", from, r.Int("missing_to"))
-		}
-	case journal.KindStart, journal.KindStep, journal.KindFail, journal.KindComplete, journal.KindFailed, journal.KindInterrupted:
-	default:
-		add("not known to this version, %d bytes", len(r.Text))
-	}
-	if v, ok := r.Value(); ok {
-		add("%d bytes", len(v))
-	}
-	if n := r.Int("was"); n > 0 {
-		add("was record %d before the journal was rewritten", n)
-	}
-	if n := r.Int("unasked"); n > 0 {
-		add("%s that nobody asked for", count(int(n), "recorded step"))
-	}
-	if e := r.Str("error"); e != "" {
-		add("%s", a.errorText(e))
-	}
-	return strings.Join(f, ", ")
 }
 
 // logCheckpoint shows the one record that a checkpoint file holds.

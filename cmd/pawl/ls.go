@@ -15,8 +15,11 @@ import (
 
 type lsFlags struct {
 	status []string
+	labels []string
 	sort   string
 	limit  int
+
+	want labels // of labels
 }
 
 func (a *app) lsCommand() *cobra.Command {
@@ -27,6 +30,7 @@ func (a *app) lsCommand() *cobra.Command {
 		GroupID: "look",
 		Example: `  pawl ls
   pawl ls --status failed,interrupted
+  pawl ls --label team=search --label tier=batch
   pawl ls --limit 20 --store ~/research/.pawl
   pawl ls checkpoints/*.json         checkpoint files instead of a store
   pawl ls --json | jq -r '.items[] | select(.status=="failed") | .id'`,
@@ -34,12 +38,13 @@ func (a *app) lsCommand() *cobra.Command {
 finished steps. OWNER is the process that has the run open now.
 
 Runs that cannot be read are listed first, beside the good ones, and the exit code
-is 6 then (7 or 1 if none of them is damaged), whatever --status shows.
+is 6 then (7, 3 or 1 if none of them is damaged), whatever --status and --label show.
 
 Statuses: running (a live process has it open), interrupted (in progress, and nobody
 has it open), complete, failed (its last attempt ended with an error; the next start
 tries again), damaged, newer (written by a newer pawl), unreadable (the system
-refuses), in_progress (a checkpoint file that is not complete).`,
+refuses, or it is no file), missing (one that was asked for beside others and is not
+there), in_progress (a checkpoint file that is not complete).`,
 		Annotations:       map[string]string{"exit": "3 no store · 6 a run is damaged"},
 		ValidArgsFunction: a.completeRefs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,6 +55,7 @@ refuses), in_progress (a checkpoint file that is not complete).`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&f.status, "status", nil, "only runs with one of these `STATUSES`")
+	cmd.Flags().StringArrayVar(&f.labels, "label", nil, "only runs with the label `NAME=VALUE`; may be given several times")
 	cmd.Flags().StringVar(&f.sort, "sort", "updated", "order by `KEY`: updated, created, id")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "only the first `N`; 0 lists all")
 	a.completeFlag(cmd, "status", statuses...)
@@ -62,6 +68,17 @@ func (f *lsFlags) check(cmd *cobra.Command) error {
 		if !slices.Contains(statuses, s) {
 			return usage(cmd, "unknown status %q; there are: %s", s, strings.Join(statuses, ", "))
 		}
+	}
+	f.want = labels{}
+	for _, l := range f.labels {
+		name, value, ok := strings.Cut(l, "=")
+		if !ok || name == "" {
+			return usage(cmd, "--label %q: write NAME=VALUE", l)
+		}
+		if before, twice := f.want[name]; twice && before != value {
+			return usage(cmd, "--label: no run has two values for %q", name)
+		}
+		f.want[name] = value
 	}
 	if !slices.Contains([]string{"updated", "created", "id"}, f.sort) {
 		return usage(cmd, "unknown order %q; there are: updated, created, id", f.sort)
@@ -96,7 +113,7 @@ func (a *app) ls(ctx context.Context, args []string, f lsFlags) error {
 		if l.err != nil {
 			bad = append(bad, l)
 		}
-		if len(f.status) == 0 || slices.Contains(f.status, l.view.Status) {
+		if (len(f.status) == 0 || slices.Contains(f.status, l.view.Status)) && l.view.Labels.have(f.want) {
 			items = append(items, l)
 		}
 	}
@@ -129,7 +146,7 @@ func (a *app) collect(ctx context.Context, args []string) ([]listed, error) {
 	var all []listed
 	if len(args) > 0 {
 		for _, arg := range args {
-			t, err := a.resolve(ctx, arg)
+			t, err := a.oneOf(ctx, args, arg)
 			if err != nil {
 				return nil, err
 			}
@@ -200,9 +217,7 @@ func (a *app) badRuns(bad []listed, total int) error {
 	counts := map[string]int{}
 	for _, l := range bad {
 		exit, code := classify(l.err)
-		// Damage matters more than a file that may not be read, and that more
-		// than one that another program can read.
-		if p.exit == 0 || exit == exitCorrupt || exit > p.exit && p.exit != exitCorrupt {
+		if p.exit == 0 || worse(exit, p.exit) {
 			p.exit, p.code = exit, code
 		}
 		counts[l.view.Status]++

@@ -1,10 +1,12 @@
 // Command pawl looks at runs: what is done, what is under way, what failed, and
 // whether the files are sound. It reads beside live owners, takes no lock and
-// changes nothing; only repair and compact do, of runs that nobody owns.
+// changes nothing; only repair, compact, resolve, clear, delete and import do, of runs that
+// nobody owns.
 //
 //	pawl ls                list the runs of a store
 //	pawl show RUN          everything about one run
 //	pawl log -f RUN        its history, as it grows
+//	pawl resolve RUN STEP  say of a step in doubt whether it happened
 //	pawl demo              a job that is killed and goes on
 //
 // See pawl help, and README.md for its JSON.
@@ -102,10 +104,12 @@ func (a *app) command() *cobra.Command {
 	root.AddGroup(
 		&cobra.Group{ID: "look", Title: "Look at runs"},
 		&cobra.Group{ID: "check", Title: "Check and mend"},
+		&cobra.Group{ID: "change", Title: "Decide, begin anew, move"},
 		&cobra.Group{ID: "more", Title: "More"},
 	)
 	root.AddCommand(a.lsCommand(), a.showCommand(), a.logCommand(), a.stepsCommand(), a.verifyCommand(),
-		a.repairCommand(), a.compactCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
+		a.repairCommand(), a.compactCommand(), a.resolveCommand(), a.clearCommand(), a.deleteCommand(),
+		a.exportCommand(), a.importCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
 	root.AddCommand(topics()...)
 	root.SetHelpFunc(a.help)
 	root.SetFlagErrorFunc(a.flagError)

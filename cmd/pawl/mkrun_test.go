@@ -21,6 +21,10 @@ import (
 //	complete     a Map of three, a step, and a result
 //	failed       a Map of three, one of which fails
 //	interrupted  three steps done, the process ends within the fourth
+//	once         one step done; the process ends within two, one of which must not run
+//	             twice and noted something; it has labels
+//	various      what the others do not have: notes, states of scopes, a renamed step, an
+//	             input that changed
 //	running      one step done, the second goes on until the file "release" exists;
 //	             the file "ready" says that it has begun
 //	compacting   the same, and then the journal is compacted
@@ -72,6 +76,11 @@ func mkrun(args []string) error {
 				}
 			})
 		}
+	case "once":
+		opts = append(opts, pawl.Label("team", "search"), pawl.Label("tier", "a=b"))
+		fn = once
+	case "various":
+		return various(ctx, s, id)
 	case "running":
 		fn = func(ctx context.Context) (map[string]int, error) {
 			return pages(ctx, 2, func(i int) {
@@ -171,6 +180,45 @@ func pages(ctx context.Context, n int, within func(i int)) (map[string]int, erro
 		}
 	}
 	return map[string]int{"pages": n}, nil
+}
+
+func once(ctx context.Context) (map[string]int, error) {
+	_, err := pawl.Step(ctx, "fetch", func(context.Context) (int, error) { return 1, nil })
+	if err != nil {
+		return nil, err
+	}
+	return pawl.Step(ctx, "order 1", func(ctx context.Context) (map[string]int, error) {
+		return pawl.Step(ctx, "pay", func(ctx context.Context) (map[string]int, error) {
+			if err := pawl.Note(ctx, map[string]string{"job": "j-7\x1b[31m\u202e"}); err != nil {
+				return nil, err
+			}
+			os.Exit(0)
+			return nil, nil
+		}, pawl.AtMostOnce())
+	})
+}
+
+func various(ctx context.Context, s *pawl.Store, id string) error {
+	for i := range 2 {
+		_, err := pawl.Do(ctx, s, id, func(ctx context.Context) (int, error) {
+			scope := pawl.Scope(ctx, "scope")
+			n, _, err := pawl.LoadState[int](scope)
+			err = errors.Join(err, pawl.SaveState(scope, n+1))
+			value := func(ctx context.Context) (int, error) { return i, pawl.Note(ctx, fmt.Sprint("note ", i)) }
+			opts := []pawl.StepOption{pawl.WithInput(i), pawl.RerunOnChange()}
+			_, changed := pawl.Step(ctx, "changes", value, opts...)
+			name, opts := "old", opts[:0]
+			if i > 0 {
+				name, opts = "new", append(opts, pawl.Alias("old"))
+			}
+			_, renamed := pawl.Step(ctx, name, value, opts...)
+			return i, errors.Join(err, changed, renamed, errors.New("stop\x1b"))
+		})
+		if err == nil {
+			return errors.New("no error")
+		}
+	}
+	return nil
 }
 
 func compacting(ctx context.Context, s *pawl.Store, id string) error {

@@ -74,7 +74,9 @@ var classes = []struct {
 	{pawl.ErrLeaseLost, exitConflict, "conflict"},
 	{pawl.ErrReplaced, exitConflict, "replaced"},
 	{pawl.ErrConflict, exitConflict, "conflict"},
+	{pawl.ErrComplete, exitConflict, "complete"},
 	{pawl.ErrWaiting, exitNotFinished, "waiting"},
+	{fs.ErrInvalid, exitUnreachable, "unreachable"}, // not a regular file
 	{pawl.ErrInvalid, exitUsage, "invalid"},
 	{context.Canceled, exitInterrupted, "interrupted"},
 	{fs.ErrNotExist, exitNotFound, "not_found"},
@@ -82,6 +84,9 @@ var classes = []struct {
 }
 
 func classify(err error) (exit int, code string) {
+	if p, ok := errors.AsType[*problem](err); ok && p.exit != 0 {
+		return p.exit, p.code
+	}
 	for _, c := range classes {
 		if errors.Is(err, c.target) {
 			return c.exit, c.code

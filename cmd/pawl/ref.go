@@ -36,9 +36,14 @@ func (t *target) home() string {
 	if t.store != "" {
 		return t.store
 	}
-	runs, name := filepath.Split(canonical(t.info.Path))
-	dir := filepath.Dir(filepath.Clean(runs))
-	if filepath.Base(runs) != "runs" || filepath.Ext(name) != ".jsonl" {
+	return homeOf(t.info.Path)
+}
+
+// homeOf decides that by where the file stands, not by where it leads if it is a link.
+func homeOf(path string) string {
+	runs := canonical(filepath.Dir(path))
+	dir := filepath.Dir(runs)
+	if filepath.Base(runs) != "runs" || filepath.Ext(path) != ".jsonl" {
 		return ""
 	}
 	if st, err := os.Stat(filepath.Join(dir, "store.json")); err != nil || !st.Mode().IsRegular() {
@@ -122,6 +127,16 @@ func (a *app) resolve(ctx context.Context, arg string) (*target, error) {
 		return a.search(ctx, s, ref, arg)
 	}
 	return nil, err
+}
+
+// oneOf is resolve for one of some arguments: one that means nothing is a target that
+// cannot be read, if there are others, which it must not hide.
+func (a *app) oneOf(ctx context.Context, args []string, arg string) (*target, error) {
+	t, err := a.resolve(ctx, arg)
+	if err == nil || len(args) == 1 || ctx.Err() != nil {
+		return t, err
+	}
+	return &target{info: runs.Info{Path: arg, Err: explain(err)}, name: arg, arg: quoteArg(arg)}, nil
 }
 
 // search looks for the run whose ID begins with arg, and else for IDs that are near

@@ -41,8 +41,8 @@ asked only if standard input and standard error are terminals; elsewhere --yes i
 and without it the plan is printed and the exit code is 8.
 
 What is not damaged is left alone, also a torn tail, which the next start cuts off by
-itself. A run that a process has open is refused, with --dry-run too: a look at what is
-damaged takes its lock for a moment, which may leave a .lock file and nothing else.`,
+itself. A run that a process has open is refused, with --dry-run too. That one takes no
+lock and leaves nothing behind.`,
 		Annotations:       map[string]string{"exit": "3 not found · 4 owned · 6 nothing readable · 8 not confirmed"},
 		Args:              someRefs,
 		ValidArgsFunction: a.completeRefs,
@@ -70,11 +70,12 @@ type repairJSON struct {
 	Torn    *tornJSON    `json:"torn"`
 
 	// Of a journal.
-	Records     int64          `json:"records"`      // kept
-	Lost        []journal.Lost `json:"lost"`         // stretches of bytes given up
-	Missing     [][2]int64     `json:"missing"`      // numbers of records given up, from and to
-	StatesLost  int            `json:"states_lost"`  // whole records whose state builds on a lost one
-	NewIdentity bool           `json:"new_identity"` // the first record is lost
+	Records     int64          `json:"records"`            // kept
+	Lost        []journal.Lost `json:"lost"`               // stretches of bytes given up
+	Missing     [][2]int64     `json:"missing"`            // numbers of records given up, from and to
+	Inferred    []string       `json:"inferred,omitempty"` // records that must be among the lost ones, written anew
+	StatesLost  int            `json:"states_lost"`        // whole records whose state builds on a lost one
+	NewIdentity bool           `json:"new_identity"`       // the first record is lost
 
 	// Of a checkpoint file.
 	Version *keptJSON `json:"version"` // that it goes back to
@@ -173,10 +174,7 @@ func (a *app) plan(ctx context.Context, t *target) *mending {
 	m.view.Status, m.view.Problem = statusOf(t.info), problemOf(t.info)
 	switch {
 	case t.info.Owner != nil:
-		m.refuse(statusOwned, &problem{
-			exit: exitConflict, code: "locked", hint: "nothing was changed; wait until it ends, or end it",
-			msg: fmt.Sprintf("%s is owned by process %d on %s since %s", cell(t.name), t.info.Owner.PID, inline(t.info.Owner.Host), stamp(t.info.Owner.Since)),
-		})
+		m.refuse(statusOwned, t.owned())
 	case t.info.Err != nil && !errors.Is(t.info.Err, pawl.ErrCorrupt):
 		m.refuse(m.view.Status, a.readProblem(t))
 	case t.isCheckpoint():

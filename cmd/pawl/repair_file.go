@@ -22,10 +22,14 @@ func (m *mending) planFile(ctx context.Context) {
 		return
 	}
 	path := m.t.info.Path
-	// What refuses a damaged file changes nothing, and tells whether its lock is free.
-	ck, err := pawl.OpenFile[json.RawMessage](path)
-	if err == nil {
-		err = cmp.Or(ck.Close(), error(errMended))
+	info, err := pawl.InspectFile(path) // takes no lock and leaves none
+	switch {
+	case err == nil:
+		err = errMended
+	case info.Owner != nil:
+		m.t.info.Owner = info.Owner
+		m.refuse(statusOwned, m.t.owned())
+		return
 	}
 	if !errors.Is(err, pawl.ErrCorrupt) {
 		m.fail(err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,14 +72,14 @@ func (m *mending) mendJournal(ctx context.Context, path string) error {
 
 func (m *mending) report(rep *repair.Report) {
 	v := &m.view
-	v.Records, v.StatesLost, v.NewIdentity = rep.Kept, rep.States, rep.HeaderLost
+	v.Records, v.StatesLost, v.NewIdentity, v.Inferred = rep.Kept, rep.States, rep.HeaderLost, rep.Inferred
 	v.Lost = append([]journal.Lost{}, rep.Lost...)
 	v.Missing = append([][2]int64{}, rep.Missing...)
 }
 
 // salvage folds what is whole in a damaged journal.
 func salvage(ctx context.Context, path string) (*journal.Fold, error) {
-	f, err := os.Open(path)
+	f, err := journal.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -120,6 +120,9 @@ func (a *app) finding(m *mending) (f fields) {
 			f.add(lost, fmt.Sprintf("bytes %d to %d: %s", l.Offset, l.Offset+l.Len-1, inline(l.Reason)))
 		}
 	}
+	for _, why := range v.Inferred {
+		f.add("inferred", inline(why)+": written anew")
+	}
 	if v.StatesLost > 0 {
 		f.add(lost, fmt.Sprintf("%s, built on a lost one", count(v.StatesLost, "state")))
 	}

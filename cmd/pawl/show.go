@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +22,9 @@ func (a *app) showCommand() *cobra.Command {
   pawl show checkpoints/run-abc123.json         a checkpoint file
   pawl show research --json | jq .steps`,
 		Long: `REF is a run ID, the beginning of one, or a path, see pawl help refs. A step in doubt
-was under way when its process died: it may have happened, and the next start runs it
-again. Results are never shown unless asked for with --result.`,
+was under way when its process died: it may have happened. The next start runs it again,
+unless it may run at most once (pawl.AtMostOnce): then what to type is shown. Results are
+never shown unless asked for with --result.`,
 		Annotations:       map[string]string{"exit": "3 not found · 5 --result: not complete · 6 damaged"},
 		Args:              oneRef,
 		ValidArgsFunction: a.completeRef,
@@ -47,6 +47,17 @@ again. Results are never shown unless asked for with --result.`,
 type details struct {
 	steps  []stepView // those that failed or have no end
 	result []byte
+}
+
+// unresolved counts the steps that the next start would not run again.
+func (d details) unresolved() int {
+	n := 0
+	for _, s := range d.steps {
+		if s.Status == "in_doubt" && s.AtMostOnce {
+			n++
+		}
+	}
+	return n
 }
 
 // read collects the details. Of a damaged run it takes what stands before the
@@ -94,7 +105,7 @@ func (t *target) result() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(t.info.Path)
+	f, err := journal.Open(t.info.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +179,11 @@ func (a *app) show(ctx context.Context, t *target) error {
 		a.out.json(v)
 	} else {
 		a.out.fields(a.describe(t, d))
-		a.next(t)
+		if n := d.unresolved(); n > 0 && statusOf(t.info) != statusRunning {
+			a.hint("find out whether %s happened, and say so with pawl resolve; then start its program again", count(n, "step"))
+		} else {
+			a.next(t)
+		}
 	}
 	if t.info.Err != nil {
 		return a.readProblem(t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +27,10 @@ func (a *app) stepsCommand() *cobra.Command {
   pawl steps research --status failed,in_doubt
   pawl steps research --json | jq '[.items[].took_seconds] | add'`,
 		Long: `REF is a run ID, the beginning of one, or a path, see pawl help refs. TRIES and TOOK
-count over all starts and for the last try; SIZE is that of the step's newest record.
-A step in doubt was under way when its process died; the next start runs it again.`,
+count over all starts and for the last try; SIZE is that of the step's newest record. A
+step in doubt was under way when its process died; the next start runs it again, or, if
+ONCE says so (pawl.AtMostOnce), stops there until pawl resolve. NOTE is what pawl.Note
+recorded last.`,
 		Annotations:       map[string]string{"exit": "3 not found · 6 damaged: listed up to there"},
 		Args:              oneRef,
 		ValidArgsFunction: a.completeRef,
@@ -45,65 +46,6 @@ A step in doubt was under way when its process died; the next start runs it agai
 	cmd.Flags().StringSliceVar(&status, "status", nil, "only steps with one of these `STATUSES`: done, failed, running, in_doubt")
 	a.completeFlag(cmd, "status", stepStatuses...)
 	return cmd
-}
-
-// stepView is a step as it is shown.
-type stepView struct {
-	Key         string   `json:"key"`
-	Status      string   `json:"status"`
-	Map         *string  `json:"map"` // of which it is an item
-	Tries       int64    `json:"tries"`
-	TookSeconds float64  `json:"took_seconds"`
-	StartedAt   jsonTime `json:"started_at"` // of the last try
-	EndedAt     jsonTime `json:"ended_at"`
-	Seq         int64    `json:"seq"` // newest record
-	Bytes       int64    `json:"bytes"`
-	Error       *string  `json:"error"`
-
-	took  time.Duration
-	first int64
-}
-
-// readSteps reads the steps of a journal in one pass, without results. On damage
-// it returns those before it, with the error.
-func readSteps(ctx context.Context, path string, owned bool) ([]stepView, *journal.Fold, error) {
-	type times struct {
-		start, end time.Time
-		err        string
-	}
-	at := map[string]*times{}
-	fold := journal.NewFold()
-	_, err := journal.Each(path, func(r *journal.Record) error {
-		fold.Apply(r)
-		switch r.Kind {
-		case journal.KindStart:
-			at[r.Key] = &times{start: r.Time()}
-		case journal.KindStep, journal.KindFail:
-			if t := at[r.Key]; t != nil {
-				t.end, t.err = r.Time(), r.Str("error")
-			}
-		}
-		return ctx.Err()
-	})
-	views := make([]stepView, 0, len(fold.Steps))
-	for key, s := range fold.Steps {
-		v := stepView{
-			Key: key, Status: s.Status.String(), Map: text(s.Map), Tries: s.Tries, Seq: s.Seq, Bytes: s.Len,
-			took: s.Took, TookSeconds: seconds(s.Took), first: s.First,
-		}
-		if t := at[key]; t != nil {
-			v.StartedAt, v.EndedAt, v.Error = jsonTime(t.start), jsonTime(t.end), text(t.err)
-		}
-		if s.Status == journal.StepRunning {
-			v.took, v.TookSeconds = 0, 0 // of the try before
-			if !owned {
-				v.Status = "in_doubt"
-			}
-		}
-		views = append(views, v)
-	}
-	slices.SortFunc(views, func(x, y stepView) int { return cmp.Compare(x.first, y.first) })
-	return views, fold, err
 }
 
 func (a *app) steps(ctx context.Context, arg string, status []string) error {
@@ -149,7 +91,15 @@ func (a *app) printSteps(t *target, views []stepView) {
 		return
 	}
 	now := a.now()
+	head := []string{"KEY", "STATUS", "TRIES", "TOOK", "ENDED", "SIZE", "ERROR", "ONCE", "NOTE"}
 	rows := make([][]string, 0, len(views))
+	more := !a.out.tty // people need no columns of dashes
+	for _, v := range views {
+		more = more || v.AtMostOnce || v.note() != "-"
+	}
+	if !more {
+		head = head[:7]
+	}
 	for _, v := range views {
 		row := []string{cell(v.Key), a.out.status(v.Status), fmt.Sprint(v.Tries), strconv.FormatFloat(v.TookSeconds, 'f', -1, 64), stamp(time.Time(v.EndedAt)), fmt.Sprint(v.Bytes), "-"}
 		if v.Error != nil {
@@ -161,7 +111,18 @@ func (a *app) printSteps(t *target, views []stepView) {
 				row[6] = firstLine(*v.Error)
 			}
 		}
+		if more {
+			once := "-"
+			if v.AtMostOnce {
+				once = "once"
+			}
+			row = append(row, once, v.note())
+		}
 		rows = append(rows, row)
 	}
-	a.out.table([]string{"KEY", "STATUS", "TRIES", "TOOK", "ENDED", "SIZE", "ERROR"}, rows, 6, 0)
+	shrink := []int{6, 0}
+	if more {
+		shrink = []int{8, 6, 0}
+	}
+	a.out.table(head, rows, shrink...)
 }

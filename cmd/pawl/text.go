@@ -61,18 +61,22 @@ func quoteArg(s string) string {
 
 // safeJSON escapes, inside JSON text, what a terminal could take for a command:
 // DEL, the C1 controls and what changes the direction of text. JSON has such
-// characters only within strings, where the escape means the same.
+// characters only within strings, where the escape means the same. Bytes that are not UTF-8,
+// and so no JSON, become U+FFFD.
 func safeJSON(text []byte) []byte {
 	var out []byte
 	last := 0
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
-		if r == 0x7f || r > 0x7f && !unicode.IsPrint(r) && n > 1 {
+		if invalid := r == utf8.RuneError && n == 1; invalid || r == 0x7f || r > 0x7f && !unicode.IsPrint(r) {
 			out = append(out, text[last:i]...)
-			if r > 0xffff {
+			switch {
+			case invalid:
+				out = append(out, "\ufffd"...)
+			case r > 0xffff:
 				r -= 0x10000
 				out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-			} else {
+			default:
 				out = fmt.Appendf(out, `\u%04x`, r)
 			}
 			last = i + n

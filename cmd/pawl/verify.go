@@ -31,9 +31,10 @@ together, and that a complete run has its result. A run is
            reason are given. Its program refuses to start it; nothing was changed.
            What a repair would keep: pawl repair --dry-run
   newer    written by a newer pawl
-  unreadable  the system refuses
-Files that were left over beside it are named: torn-N and damaged-N hold what a start
-or a repair set aside, and may be removed by whoever has no use for them.`,
+  unreadable  the system refuses, or it is no file
+  missing  there is no such run or file; the others are looked at all the same
+Files that were left over beside it are named: torn-N, damaged-N and cleared-N hold what a
+start, a repair or pawl clear set aside, and may be removed by whoever has no use for them.`,
 		Annotations:       map[string]string{"exit": "3 not found · 6 damage was found"},
 		ValidArgsFunction: a.completeRefs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), args) },
@@ -118,7 +119,7 @@ func (a *app) verify(ctx context.Context, args []string) error {
 // returns what was left over beside none of them.
 func (a *app) eachRun(ctx context.Context, args []string, beside neighbours, fn func(*target) error) ([]leftover, error) {
 	for _, arg := range args {
-		t, err := a.resolve(ctx, arg)
+		t, err := a.oneOf(ctx, args, arg)
 		if err == nil {
 			err = fn(t)
 		}

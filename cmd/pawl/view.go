@@ -20,12 +20,13 @@ const (
 	statusFailed      = "failed"
 	statusDamaged     = "damaged"
 	statusNewer       = "newer"      // written by a newer pawl
-	statusUnreadable  = "unreadable" // the operating system refuses
+	statusUnreadable  = "unreadable" // the operating system refuses, or it is no file
+	statusMissing     = "missing"    // there is no such run or file, and there are others to look at
 )
 
 var statuses = []string{
 	statusRunning, statusInterrupted, statusInProgress, statusComplete, statusFailed,
-	statusDamaged, statusNewer, statusUnreadable,
+	statusDamaged, statusNewer, statusUnreadable, statusMissing,
 }
 
 func statusOf(info runs.Info) string {
@@ -35,6 +36,9 @@ func statusOf(info runs.Info) string {
 	case errors.Is(info.Err, pawl.ErrNewerFormat):
 		return statusNewer
 	case info.Err != nil:
+		if exit, _ := classify(info.Err); exit == exitNotFound {
+			return statusMissing
+		}
 		return statusUnreadable
 	case info.Status != runs.InProgress:
 		return string(info.Status)
@@ -48,7 +52,7 @@ func statusOf(info runs.Info) string {
 
 var symbols = map[string]string{
 	statusRunning: "▶", statusInterrupted: "⏸", statusInProgress: "▷", statusComplete: "✓", statusFailed: "✗",
-	statusDamaged: "!", statusNewer: "!", statusUnreadable: "!",
+	statusDamaged: "!", statusNewer: "!", statusUnreadable: "!", statusMissing: "!",
 	"done": "✓", "in_doubt": "?", "ok": "✓", "torn": "~", statusRepairable: "!", statusRepaired: "✓", statusOwned: "▶",
 }
 
@@ -120,6 +124,7 @@ type (
 		ID          *string      `json:"id"`
 		Status      string       `json:"status"`
 		RunKind     *string      `json:"run_kind"`
+		Labels      labels       `json:"labels"`
 		Owner       *ownerJSON   `json:"owner"`
 		Attempts    int          `json:"attempts"`
 		Steps       stepsJSON    `json:"steps"`
@@ -157,9 +162,22 @@ type (
 	}
 )
 
+// labels are names and values, null if there are none.
+type labels map[string]string
+
+// have reports whether all of some labels are there.
+func (l labels) have(want labels) bool {
+	for name, value := range want {
+		if got, ok := l[name]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
 func runView(info runs.Info) runJSON {
 	v := runJSON{
-		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Attempts: info.Attempts,
+		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Labels: info.Labels, Attempts: info.Attempts,
 		Steps: stepsJSON{Done: info.Done, Failed: info.Failed}, TookSeconds: seconds(info.Took),
 		CreatedAt: jsonTime(info.Created), UpdatedAt: jsonTime(info.Updated), Error: text(info.Error),
 		Records: info.Records, Bytes: info.Size, TornBytes: info.Torn, Path: info.Path,

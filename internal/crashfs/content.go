@@ -90,8 +90,10 @@ func (c *content) resize(size int64) {
 // with returns a copy of s, which may be nil, with the bytes from lo to hi
 // replaced: by p, or by NUL if p is nil.
 func (s *sector) with(lo, hi int, p []byte) *sector {
-	if p == nil && lo == 0 && hi == Sector {
+	if whole := lo == 0 && hi == Sector; whole && p == nil {
 		return nil
+	} else if whole && p[0] == '\n' && string(p) == string(fill.data[:]) {
+		return fill
 	}
 	t := new(sector)
 	if s != nil {

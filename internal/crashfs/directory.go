@@ -5,6 +5,7 @@ import "maps"
 // directory holds entries, the durable ones, and the changes that lie between them.
 type directory struct {
 	cur, dev map[string]*inode
+	same     bool // cur is dev: copy it before a change
 	pending  []change
 }
 
@@ -15,11 +16,15 @@ type change struct {
 }
 
 func newDirectory() *directory {
-	return &directory{cur: map[string]*inode{}, dev: map[string]*inode{}}
+	entries := map[string]*inode{}
+	return &directory{cur: entries, dev: entries, same: true}
 }
 
 // change applies a change now and leaves it pending.
 func (d *directory) change(c change) {
+	if d.same {
+		d.cur, d.same = maps.Clone(d.cur), false
+	}
 	c.apply(d.cur)
 	d.pending = append(d.pending, c)
 }
@@ -36,13 +41,15 @@ func (c change) apply(entries map[string]*inode) {
 }
 
 func (d *directory) sync() {
-	d.dev = maps.Clone(d.cur)
-	d.pending = nil
+	d.dev, d.same, d.pending = d.cur, true, nil
 }
 
 // subset returns the entries on the device if of the pending changes those reached
-// it for which in returns true.
+// it for which in returns true. They are not to be changed.
 func (d *directory) subset(in func(i int) bool) map[string]*inode {
+	if len(d.pending) == 0 {
+		return d.dev
+	}
 	entries := maps.Clone(d.dev)
 	for i, c := range d.pending {
 		if in(i) {

@@ -19,7 +19,11 @@ type file struct {
 }
 
 func (h *file) do(kind Kind, body func(Fault) error) error {
-	return h.fs.do(kind, h.name, func(fault Fault) error {
+	return h.doSized(kind, 0, body)
+}
+
+func (h *file) doSized(kind Kind, size int, body func(Fault) error) error {
+	return h.fs.doSized(kind, h.name, size, func(fault Fault) error {
 		if h.closed {
 			return syscall.EBADF
 		}
@@ -52,7 +56,7 @@ func (h *file) ReadAt(p []byte, off int64) (int, error) {
 
 func (h *file) WriteAt(p []byte, off int64) (int, error) {
 	var n int
-	err := h.do(Write, func(fault Fault) error {
+	err := h.doSized(Write, len(p), func(fault Fault) error {
 		if !h.write {
 			return syscall.EBADF
 		}

@@ -57,10 +57,15 @@ func (f *FS) Count(k Kind) int {
 // held; it is told the fault if the operation is to fail, and not run at all if
 // a fault leaves it nothing to do.
 func (f *FS) do(kind Kind, path string, body func(Fault) error) error {
+	return f.doSized(kind, path, 0, body)
+}
+
+// doSized is do with the number of bytes to be written.
+func (f *FS) doSized(kind Kind, path string, size int, body func(Fault) error) error {
 	f.mu.Lock()
 	f.n++
 	f.ofKind[kind]++
-	op := Op{f.n, f.ofKind[kind], kind, path}
+	op := Op{f.n, f.ofKind[kind], kind, path, size}
 	if f.stop > 0 && op.N > f.stop {
 		f.mu.Unlock()
 		return &fs.PathError{Op: kind.String(), Path: path, Err: ErrStopped}

@@ -12,6 +12,7 @@ import (
 type Limits struct {
 	Sectors int // vary at most so many sectors of a file one by one, 0 for all
 	Random  int // add so many random choices of versions per file
+	Cuts    int // cut each of those sectors inside at so many more, random places
 	Seed    uint64
 	Plain   bool // leave out garbage and cuts inside sectors
 }
@@ -59,19 +60,18 @@ func (f *FS) images(l Limits, yield func(*FS, Variant) bool) {
 			pending = append(pending, i)
 		}
 	}
-	data := map[*inode][]variant{}
 	for name, in := range subsets(len(pending)) {
 		m := mounter{made: map[*inode]*inode{}, entries: func(d *directory) map[string]*inode {
 			return d.subset(func(i int) bool { return in(first[d] + i) })
 		}}
-		if !f.yieldData(m, l, data, "names "+name, yield) {
+		if !f.yieldData(m, l, "names "+name, yield) {
 			return
 		}
 	}
 }
 
 // yieldData varies the data of one reachable dirty file after the other.
-func (f *FS) yieldData(m mounter, l Limits, data map[*inode][]variant, names string, yield func(*FS, Variant) bool) bool {
+func (f *FS) yieldData(m mounter, l Limits, names string, yield func(*FS, Variant) bool) bool {
 	files := m.dirtyFiles(f.root, "")
 	if len(files) == 0 {
 		return yield(m.mount(f.root), Variant{Names: names})
@@ -82,22 +82,20 @@ func (f *FS) yieldData(m mounter, l Limits, data map[*inode][]variant, names str
 	}
 	for _, file := range files {
 		n := file.node
-		if data[n] == nil {
-			data[n] = n.variants(l)
-		}
+		data := n.variants(l)
 		for _, other := range others {
 			m.content = func(o *inode, v *variant) content {
 				switch {
 				case o == n:
 					return v.c.share()
 				case other == "new":
-					return o.newest()
+					return o.variants(l).newest.share()
 				default:
 					return o.dev.share()
 				}
 			}
-			for i := range data[n] {
-				v := &data[n][i]
+			for i := range data.all {
+				v := &data.all[i]
 				m.made, m.variant = map[*inode]*inode{}, v
 				out := v.Variant
 				out.Names, out.File, out.Others = names, file.name, other
@@ -173,9 +171,8 @@ func (m *mounter) node(n *inode) *inode {
 	case n.dir != nil:
 		c.dir = newDirectory()
 		for name, child := range m.entries(n.dir) {
-			c.dir.cur[name] = m.node(child)
+			c.dir.dev[name] = m.node(child)
 		}
-		c.dir.sync()
 		return c
 	case n.dirty():
 		c.cur = m.content(n, m.variant)
@@ -227,11 +224,14 @@ func (n *inode) cloneTree(made map[*inode]*inode) *inode {
 	}
 	c := newDir()
 	made[n] = c
-	for name, child := range n.dir.cur {
-		c.dir.cur[name] = child.cloneTree(made)
-	}
 	for name, child := range n.dir.dev {
 		c.dir.dev[name] = child.cloneTree(made)
+	}
+	if !n.dir.same {
+		c.dir.cur, c.dir.same = make(map[string]*inode, len(n.dir.cur)), false
+		for name, child := range n.dir.cur {
+			c.dir.cur[name] = child.cloneTree(made)
+		}
 	}
 	for _, p := range n.dir.pending {
 		c.dir.pending = append(c.dir.pending, change{p.old, p.new, p.node.cloneTree(made)})

@@ -17,18 +17,27 @@ type inode struct {
 	cur content // the page cache
 	dev content // the device
 
-	// What lies between them: for each sector its versions since the last sync,
+	// What lies between them: the sectors that were written since the last sync,
 	// oldest first, and the sizes that the file went through.
-	vers  map[int][]version
-	sizes []sizeAt
-	op    int // operations pending
+	writes []version
+	sizes  []sizeAt
+	op     int // operations pending
+
+	made *variants // what a power cut may leave, until something changes
 }
 
 // version is a sector as an operation left it, which wrote the bytes from lo to hi.
 type version struct {
+	at     int // which sector
 	op     int
 	s      *sector
 	lo, hi int
+}
+
+// dirtySector has the unsynced versions of one sector, oldest first: at least one.
+type dirtySector struct {
+	at int
+	vs []version
 }
 
 type sizeAt struct {
@@ -36,14 +45,17 @@ type sizeAt struct {
 	size int64
 }
 
-func (n *inode) dirty() bool { return len(n.vers) > 0 || len(n.sizes) > 0 }
+func (n *inode) dirty() bool { return len(n.writes) > 0 || len(n.sizes) > 0 }
+
+// begin counts an operation that changes the file.
+func (n *inode) begin() {
+	n.op++
+	n.made = nil
+}
 
 func (n *inode) put(i, lo, hi int, s *sector) {
 	n.cur.set(i, s)
-	if n.vers == nil {
-		n.vers = map[int][]version{}
-	}
-	n.vers[i] = append(n.vers[i], version{n.op, s, lo, hi})
+	n.writes = append(n.writes, version{i, n.op, s, lo, hi})
 }
 
 func (n *inode) setSize(size int64) {
@@ -55,7 +67,7 @@ func (n *inode) setSize(size int64) {
 // so bytes that an earlier failed sync lost go along when their sector is written
 // again.
 func (n *inode) write(p []byte, off int64) {
-	n.op++
+	n.begin()
 	if end := off + int64(len(p)); end > n.cur.size {
 		n.setSize(end)
 	}
@@ -70,7 +82,7 @@ func (n *inode) write(p []byte, off int64) {
 // truncate gives every sector behind size a version of NUL, which is what is there
 // if the file grows again; how far the device knows of that is open until the sync.
 func (n *inode) truncate(size int64) {
-	n.op++
+	n.begin()
 	for i := int(size / Sector); i < len(n.cur.sec); i++ {
 		lo := 0
 		if i == int(size/Sector) {
@@ -89,13 +101,13 @@ func (n *inode) sync() {
 	if size > n.dev.size {
 		n.dev.resize(size)
 	}
-	for i, vs := range n.vers {
-		if i < len(n.dev.sec) {
-			n.dev.set(i, vs[len(vs)-1].s)
+	for _, v := range n.writes {
+		if v.at < len(n.dev.sec) {
+			n.dev.set(v.at, v.s)
 		}
 	}
 	n.dev.resize(size)
-	n.vers, n.sizes, n.op = nil, nil, 0
+	n.writes, n.sizes, n.op, n.made = nil, nil, 0, nil
 }
 
 // failSync drops what is dirty, except that the first reached sectors, or the last
@@ -107,15 +119,15 @@ func (n *inode) failSync(reached int) {
 	} else {
 		dirty = dirty[:min(len(dirty), reached)]
 	}
-	for _, i := range dirty {
-		if i >= len(n.dev.sec) && i < len(n.cur.sec) {
-			n.dev.resize(min(int64(i+1)*Sector, n.cur.size))
+	for _, d := range dirty {
+		if d.at >= len(n.dev.sec) && d.at < len(n.cur.sec) {
+			n.dev.resize(min(int64(d.at+1)*Sector, n.cur.size))
 		}
-		if vs := n.vers[i]; i < len(n.dev.sec) {
-			n.dev.set(i, vs[len(vs)-1].s)
+		if d.at < len(n.dev.sec) {
+			n.dev.set(d.at, newestOf(d.vs))
 		}
 	}
-	n.vers = nil
+	n.writes, n.made = nil, nil
 }
 
 // dropCache makes clean folios from off on show what the device holds. One that begins
@@ -125,8 +137,8 @@ func (n *inode) dropCache(off int64) {
 	for first := int((off+size-1)/size) * folio; first < len(n.cur.sec); first += folio {
 		end := min(first+folio, len(n.cur.sec))
 		clean := true
-		for i := range n.vers {
-			clean = clean && (i < first || i >= end)
+		for _, v := range n.writes {
+			clean = clean && (v.at < first || v.at >= end)
 		}
 		for i := first; clean && i < end; i++ {
 			var s *sector
@@ -155,23 +167,24 @@ func (c *content) trim() {
 }
 
 // dirtySectors returns the sectors with unsynced versions, in order.
-func (n *inode) dirtySectors() []int {
-	d := make([]int, 0, len(n.vers))
-	for i := range n.vers {
-		d = append(d, i)
+func (n *inode) dirtySectors() []dirtySector {
+	all := slices.Clone(n.writes)
+	slices.SortStableFunc(all, func(a, b version) int { return a.at - b.at })
+	var dirty []dirtySector
+	for i := 0; i < len(all); {
+		first := i
+		for i < len(all) && all[i].at == all[first].at {
+			i++
+		}
+		dirty = append(dirty, dirtySector{all[first].at, all[first:i]})
 	}
-	slices.Sort(d)
-	return d
+	return dirty
 }
 
 // clone copies a file, pending changes included.
 func (n *inode) clone() *inode {
-	c := &inode{mode: n.mode, cur: n.cur.share(), dev: n.dev.share(), op: n.op, sizes: slices.Clone(n.sizes)}
-	if n.vers != nil {
-		c.vers = make(map[int][]version, len(n.vers))
-		for i, vs := range n.vers {
-			c.vers[i] = slices.Clone(vs)
-		}
+	return &inode{
+		mode: n.mode, cur: n.cur.share(), dev: n.dev.share(), op: n.op,
+		writes: slices.Clone(n.writes), sizes: slices.Clone(n.sizes),
 	}
-	return c
 }

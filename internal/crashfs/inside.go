@@ -1,18 +1,24 @@
 package crashfs
 
+import "math/rand/v2"
+
 // inside: a sector is cut, with the rest of it short, old or garbage, and the other
 // sectors behind it old or new.
 func (b *builder) inside() {
 	n := b.n
+	r := rand.New(rand.NewPCG(b.l.Seed, uint64(b.size)))
 	for _, k := range b.chosen() {
-		at := b.dirty[k]
-		vs := n.vers[at]
+		at, vs := b.dirty[k].at, b.dirty[k].vs
 		last := vs[len(vs)-1]
 		lo, hi := last.lo, last.hi
 		for _, v := range vs {
 			lo, hi = min(lo, v.lo), max(hi, v.hi)
 		}
-		for _, cut := range []int{lo + 1, lo + (hi-lo)/3, lo + (hi-lo)*2/3, hi - 2, hi - 1} {
+		cuts := []int{lo + 1, lo + (hi-lo)/3, lo + (hi-lo)*2/3, hi - 2, hi - 1}
+		for range b.l.Cuts {
+			cuts = append(cuts, lo+1+r.IntN(hi-lo))
+		}
+		for _, cut := range cuts {
 			if cut <= lo || cut >= hi {
 				continue
 			}

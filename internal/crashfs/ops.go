@@ -57,6 +57,7 @@ type Op struct {
 	N, OfKind int
 	Kind      Kind
 	Path      string
+	Size      int // bytes to be written
 }
 
 // Fault makes an operation fail.

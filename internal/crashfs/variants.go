@@ -8,9 +8,12 @@ type variant struct {
 	Variant
 }
 
-// newest is the content if everything pending reaches the device.
-func (n *inode) newest() content {
-	return n.compose(n.lastSize(), func(_ int, vs []version) *sector { return vs[len(vs)-1].s })
+// variants are what a power cut may leave of a file now. They are kept, since most are
+// asked for twice: behind one operation and before the next.
+type variants struct {
+	all    []variant
+	limits Limits
+	newest content // everything pending reached the device
 }
 
 func (n *inode) lastSize() int64 {
@@ -21,12 +24,12 @@ func (n *inode) lastSize() int64 {
 }
 
 // compose makes the content of a size whose dirty sectors are what pick chooses.
-func (n *inode) compose(size int64, pick func(i int, vs []version) *sector) content {
-	c := n.dev.share()
+func (b *builder) compose(size int64, pick func(i int, vs []version) *sector) content {
+	c := b.n.dev.share()
 	c.resize(size)
-	for i, vs := range n.vers {
-		if i < len(c.sec) {
-			c.set(i, pick(i, vs))
+	for _, d := range b.dirty {
+		if d.at < len(c.sec) {
+			c.set(d.at, pick(d.at, d.vs))
 		}
 	}
 	c.trim()
@@ -55,7 +58,10 @@ func (n *inode) versionAt(i int, vs []version, op int) *sector {
 }
 
 // variants lists what a power cut may leave of the file.
-func (n *inode) variants(l Limits) []variant {
+func (n *inode) variants(l Limits) *variants {
+	if n.made != nil && n.made.limits == l {
+		return n.made
+	}
 	b := builder{n: n, l: l, dirty: n.dirtySectors(), size: n.lastSize()}
 	b.whole()
 	b.perOperation()
@@ -65,19 +71,21 @@ func (n *inode) variants(l Limits) []variant {
 		b.inside()
 	}
 	b.random()
-	return b.out
+	newest := b.compose(b.size, func(_ int, vs []version) *sector { return newestOf(vs) })
+	n.made = &variants{b.out, l, newest}
+	return n.made
 }
 
 type builder struct {
 	n     *inode
 	l     Limits
-	dirty []int // sectors with unsynced versions
+	dirty []dirtySector
 	size  int64 // final size
 	out   []variant
 }
 
 func (b *builder) add(what string, at, off int, size int64, pick func(i int, vs []version) *sector) *variant {
-	b.out = append(b.out, variant{b.n.compose(size, pick), Variant{What: what, At: at, Off: off}})
+	b.out = append(b.out, variant{b.compose(size, pick), Variant{What: what, At: at, Off: off}})
 	return &b.out[len(b.out)-1]
 }
 
@@ -123,7 +131,7 @@ func (b *builder) prefixes() {
 		if k == 0 {
 			continue
 		}
-		at := b.dirty[k]
+		at := b.dirty[k].at
 		before := func(i int, vs []version) *sector {
 			if i < at {
 				return newestOf(vs)
@@ -152,8 +160,8 @@ func (b *builder) missing() {
 	if len(b.dirty) <= allSubsets {
 		for name, in := range subsets(len(b.dirty)) {
 			index := map[int]int{}
-			for k, i := range b.dirty {
-				index[i] = k
+			for k, d := range b.dirty {
+				index[d.at] = k
 			}
 			b.add("sectors of "+name, 0, 0, b.size, func(i int, vs []version) *sector {
 				if in(index[i]) {
@@ -164,8 +172,8 @@ func (b *builder) missing() {
 		}
 	}
 	for _, k := range b.chosen() {
-		at := b.dirty[k]
-		for v := range n.vers[at] {
+		at := b.dirty[k].at
+		for v := range b.dirty[k].vs {
 			b.add("a sector late", at, v, b.size, func(i int, vs []version) *sector {
 				switch {
 				case i != at:
@@ -193,12 +201,11 @@ func (b *builder) random() {
 			size = n.sizes[pick].size
 		}
 		picks := map[int]*sector{}
-		for _, i := range b.dirty {
-			vs := n.vers[i]
-			if pick := r.IntN(len(vs) + 1); pick < len(vs) {
-				picks[i] = vs[pick].s
+		for _, d := range b.dirty {
+			if pick := r.IntN(len(d.vs) + 1); pick < len(d.vs) {
+				picks[d.at] = d.vs[pick].s
 			} else {
-				picks[i] = n.old(i)
+				picks[d.at] = n.old(d.at)
 			}
 		}
 		b.add("random", k, 0, size, func(i int, _ []version) *sector { return picks[i] })
@@ -213,8 +220,8 @@ func (b *builder) chosen() []int {
 		return spread(len(b.dirty), len(b.dirty))
 	}
 	var busy, rest []int
-	for k, i := range b.dirty {
-		if vs := b.n.vers[i]; len(vs) > 1 || newestOf(vs) != fill {
+	for k, d := range b.dirty {
+		if len(d.vs) > 1 || newestOf(d.vs) != fill {
 			busy = append(busy, k)
 		} else {
 			rest = append(rest, k)

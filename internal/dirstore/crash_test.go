@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,31 +111,72 @@ func TestCrashWhileMakingAStore(t *testing.T) {
 	t.Logf("%d images, %d of the first crash distinct, of %d operations", images, len(seen), base.Ops())
 }
 
-// TestFaultsWhileMakingAStore fails every operation, once and for good: the error
-// is reported, and without the fault the next start works.
+// TestFaultsWhileMakingAStore fails every operation in every way, once, twice and for
+// good: the error is reported, and without the fault the next start works; what was
+// acknowledged in spite of it stays.
 func TestFaultsWhileMakingAStore(t *testing.T) {
-	for _, kind := range crashfs.Kinds() {
-		for n := 1; ; n++ {
-			base := crashfs.New()
-			base.Fault = crashfs.Nth(kind, n, 1, crashfs.Fault{Err: errNoSpace, Short: 3})
-			_, err := firstRun(base)
-			if base.Count(kind) < n {
-				break
-			}
-			if err != nil && !errors.Is(err, errNoSpace) {
-				t.Errorf("%v %d: the error %v hides its cause", kind, n, err)
-			}
-			base.Fault = nil
-			uid, err := firstRun(base)
-			if err != nil {
-				t.Errorf("%v %d: the next start fails: %v", kind, n, err)
-				continue
-			}
-			for img := range base.Images(crashfs.Limits{}) {
-				if err := check(img, uid); err != nil {
-					t.Errorf("%v %d: %v", kind, n, err)
+	runs, hurt := 0, 0
+	for _, noLinks := range []bool{false, true} {
+		for _, kind := range crashfs.Kinds() {
+			for _, errno := range crashfs.Errnos {
+				for _, fault := range crashfs.FaultsOf(kind, errno) {
+					for _, times := range crashfs.Times {
+						for n := 1; ; n++ {
+							base := crashfs.New()
+							base.Fault = crashfs.Nth(kind, n, times, fault)
+							failed, err := makeFaulty(base, noLinks, kind, n, errno)
+							if base.Count(kind) < n {
+								break
+							}
+							if runs++; failed {
+								hurt++
+							}
+							if err != nil {
+								t.Errorf("no links %v, %v %d of %d times, %+v: %v", noLinks, kind, n, times, fault, err)
+							}
+						}
+					}
 				}
 			}
 		}
 	}
+	t.Logf("%d runs with a fault, %d in which it was reported", runs, hurt)
+}
+
+// makeFaulty makes a store and a run while the nth operation of a kind fails, and again when it
+// does not any more.
+func makeFaulty(base *crashfs.FS, without bool, kind crashfs.Kind, n int, errno syscall.Errno) (failed bool, err error) {
+	var fsys vfs.FS = withLocks{base}
+	if without {
+		fsys = noLinks{withLocks{base}}
+	}
+	before, err := firstRun(fsys)
+	if base.Count(kind) < n {
+		return false, nil
+	}
+	failed = err != nil
+	if failed && !errors.Is(err, errno) {
+		return failed, fmt.Errorf("the error %w hides its cause", err)
+	}
+	base.Fault = nil
+	if !failed {
+		for img, v := range base.Images(crashfs.Limits{}) {
+			if err := check(img, before); err != nil {
+				return failed, fmt.Errorf("nothing was reported, and after a power cut (%v): %w", v, err)
+			}
+		}
+	}
+	uid, err := firstRun(fsys)
+	if err != nil {
+		return failed, fmt.Errorf("the next start fails: %w", err)
+	}
+	if before != "" && before != uid {
+		return failed, fmt.Errorf("another store: %s, not %s", uid, before)
+	}
+	for img, v := range base.Images(crashfs.Limits{}) {
+		if err := check(img, uid); err != nil {
+			return failed, fmt.Errorf("after the next start and a power cut (%v): %w", v, err)
+		}
+	}
+	return failed, nil
 }

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -111,10 +113,45 @@ func (d *Dir) install(temp string) error {
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // the winner swept our file away
-	case errors.Is(err, fs.ErrPermission), err != nil && vfs.IsUnsupported(err): // no hard links here
-		return d.FS.Rename(temp, name)
+	case vfs.NoLinks(err):
+		return d.installLocked(temp, name)
 	}
 	return err
+}
+
+// installLocked gives the marker its name where there are no hard links. A rename would replace
+// the marker of another process, whose store would then change its UID under it. So one at a
+// time looks whether there is a marker and, if not, renames. The lock file goes when
+// the store is there: who waits for it finds that out, see [lock.Acquire].
+func (d *Dir) installLocked(temp, name string) error {
+	l, err := d.waitForLock(name + lockExt)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		d.FS.Remove(name + lockExt) //nolint:errcheck // harmless
+		l.Release()                 //nolint:errcheck // ends with the process at the latest
+	}()
+	if _, err := d.FS.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err // nil: there is a winner
+	}
+	if err := d.FS.Rename(temp, name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil // the winner swept our file away; if there is none, reading the marker says so
+}
+
+// makingTakes is how long to wait for another process that makes the store, which takes a
+// few flushes.
+const makingTakes = 10 * time.Second
+
+func (d *Dir) waitForLock(path string) (vfs.Lock, error) {
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		l, err := vfs.AcquireLock(d.FS, path)
+		if _, held := errors.AsType[*lock.HeldError](err); !held || time.Since(begin) > makingTakes {
+			return l, err
+		}
+	}
 }
 
 // sweep removes what attempts to make the store left when they died.

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -152,7 +151,7 @@ func (d *Dir) Entries() ([]Entry, error) {
 }
 
 func readFile(fsys vfs.FS, name string) ([]byte, error) {
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	f, err := vfs.OpenRegular(fsys, name)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawlgo/pawl/internal/crashfs"
 	"github.com/pawlgo/pawl/internal/dirstore"
+	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -36,7 +37,7 @@ func TestOpenMakesAStoreOnce(t *testing.T) {
 	}
 }
 
-// TestOpenConcurrently has many make one store at once: all get the same one.
+// TestOpenConcurrently (invariants 9 and 12) has many make one store at once: all get the same one.
 func TestOpenConcurrently(t *testing.T) {
 	for range 20 {
 		dir := filepath.Join(t.TempDir(), "store")
@@ -68,7 +69,7 @@ func TestOpenConcurrently(t *testing.T) {
 	}
 }
 
-// TestOpenWhileAnotherMakesIt has another process make the store, runs and all,
+// TestOpenWhileAnotherMakesIt (invariant 9) has another process make the store, runs and all,
 // between each two operations of this one.
 func TestOpenWhileAnotherMakesIt(t *testing.T) {
 	for n := 1; ; n++ {
@@ -116,9 +117,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"a newer marker", write("store.json", `{"pawl_store":2,"uid":"x","more":1}`), journal.ErrNewerFormat, "format 2"},
 		{"an empty marker", write("store.json", ""), journal.ErrCorrupt, "store.json"},
 		{"a marker of NULs", write("store.json", strings.Repeat("\x00", 60)), journal.ErrCorrupt, "60 bytes"},
+		{"a marker without a UID", write("store.json", `{"pawl_store":1}`), journal.ErrCorrupt, "store.json"},
 		{"another program's marker", write("store.json", `{"version":1}`), journal.ErrCorrupt, "store.json"},
 		{"a lost marker", write("runs/r.jsonl", "x"), journal.ErrCorrupt, "marker is missing"},
-		{"a directory in the marker's place", write("store.json/x", ""), syscall.EISDIR, "store.json"},
+		{"a directory in the marker's place", write("store.json/x", ""), fs.ErrInvalid, "store.json"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -182,14 +184,26 @@ func TestOpenAfterALostAttempt(t *testing.T) {
 	}
 }
 
-// noLinks is a file system without hard links.
-type noLinks struct{ *crashfs.FS }
+// withLocks is a file system whose locks nobody else has.
+type withLocks struct{ *crashfs.FS }
+
+type noLock struct{}
+
+func (noLock) Owner() lock.Owner { return lock.Owner{} }
+func (noLock) Intact() bool      { return true }
+func (noLock) Release() error    { return nil }
+
+func (withLocks) AcquireLock(string) (vfs.Lock, error)       { return noLock{}, nil }
+func (withLocks) ProbeLock(string) (lock.Owner, bool, error) { return lock.Owner{}, false, nil }
+
+// noLinks is one without hard links.
+type noLinks struct{ withLocks }
 
 func (noLinks) Link(string, string) error { return &os.LinkError{Op: "link", Err: syscall.EPERM} }
 
 func TestOpenWithoutHardLinks(t *testing.T) {
 	base := crashfs.New()
-	uid, err := firstRun(noLinks{base})
+	uid, err := firstRun(noLinks{withLocks{base}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func (d *Dir) Runs() string { return filepath.Join(d.Path, runsName) }
 
 // kept matches what follows a journal's name in the names of the files that belong to it.
 // It is strict: the rest of a name may be a part of another run's ID.
-var kept = regexp.MustCompile(`^\.(torn-[0-9]+(\.[0-9]+)?|damaged-[0-9]+|cleared-[0-9]+|new|torn\.new)$`)
+var kept = regexp.MustCompile(`^\.(torn-[0-9]+(\.[0-9]+)?|damaged-[0-9]+|cleared-[0-9]+|new|torn\.new|damaged\.new|import)$`)
 
 // Kept lists the files that belong to a run's journal: torn bytes, damaged and cleared
 // journals, temporary files.

@@ -28,7 +28,7 @@ func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, err
 		}
 		name = fmt.Sprintf("%s.torn-%d.%d", j.path, off, n)
 	}
-	w, err := newWriter(j.fs, j.path+".torn"+tempSuffix, j.f, 0, 0, warn)
+	w, err := newWriter(j.fs, j.path+asideTemp, j.f, 0, 0, warn)
 	if err != nil {
 		return "", err
 	}
@@ -45,6 +45,9 @@ func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, err
 	}
 	return name, SyncDir(j.fs, dirOf(j.path), warn)
 }
+
+// asideTemp ends the name of a file of torn bytes until it is durable.
+const asideTemp = ".torn" + tempSuffix
 
 // withoutFill returns b without the newlines and NUL bytes at its end, of which there
 // may be a megabyte.

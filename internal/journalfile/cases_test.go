@@ -34,7 +34,8 @@ func openBytes(b []byte) (*crashfs.FS, *journalfile.File, *journal.Fold, journal
 	return base, j, fold, rec, err
 }
 
-// TestCasesRefused: cases C-01, C-02, C-05, C-06, C-11 of damaged files. The message
+// TestCasesRefused: rules 8, 9 and 12, invariant 4, on the cases C-01, C-02, C-05, C-06, C-11 of
+// damaged files. The message
 // names path, offset and what is wrong; not a byte changes, however often one tries.
 func TestCasesRefused(t *testing.T) {
 	whole, _ := three(t)
@@ -72,16 +73,16 @@ func TestCasesRefused(t *testing.T) {
 			}
 			bad, ok := errors.AsType[*journal.CorruptError](err)
 			if !ok || bad.Path != path || int(bad.Offset) != c.offset || !strings.Contains(bad.Error(), c.says) {
-				t.Errorf("%v", err)
+				t.Errorf("invariant 4: %v", err)
 			}
 			if base.Hash() != before || len(base.Files()) != 1 || !bytes.Equal(base.AppendBytes(nil, path), c.bytes) {
-				t.Error("something was changed")
+				t.Error("invariant 4: something was changed")
 			}
 		})
 	}
 }
 
-// TestCaseGlued: C-04, a record is never glued onto a half-written one; and C-05, bytes
+// TestCaseGlued: rules 2, 5 and 11, C-04, a record is never glued onto a half-written one; and C-05, bytes
 // behind the end that are no line are cut off, kept, and said.
 func TestCaseGlued(t *testing.T) {
 	whole, half := three(t)
@@ -93,7 +94,7 @@ func TestCaseGlued(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, rec, err)
 		}
 		if kept := base.AppendBytes(nil, rec.Aside); !bytes.Equal(kept, tail) {
-			t.Errorf("%s: kept %q", name, kept)
+			t.Errorf("invariant 10: %s: kept %q", name, kept)
 		}
 		if _, err := j.Append(body(journal.KindStep, 5, 30), true); err != nil {
 			t.Fatal(err)
@@ -103,12 +104,12 @@ func TestCaseGlued(t *testing.T) {
 		}
 		_, _, fold, rec, err = openBytes(base.AppendBytes(nil, path))
 		if err != nil || fold.LastSeq != 4 || rec.Torn != 0 || fold.Steps["step/5"] == nil {
-			t.Errorf("%s: opened again: %d records, %+v, %v", name, fold.LastSeq, rec, err)
+			t.Errorf("invariant 6: %s: opened again: %d records, %+v, %v", name, fold.LastSeq, rec, err)
 		}
 	}
 }
 
-// TestTornTwice: what an earlier recovery kept is never overwritten, and the same
+// TestTornTwice: rule 11, what an earlier recovery kept is never overwritten, and the same
 // bytes are kept once (invariant 12).
 func TestTornTwice(t *testing.T) {
 	whole, half := three(t)
@@ -123,15 +124,15 @@ func TestTornTwice(t *testing.T) {
 		base.Put(path, append(bytes.Clone(whole), c.tail...))
 		_, _, rec, err := journalfile.Open(base, path, func(string) {})
 		if err != nil || (rec.Aside == first.Aside) != c.same || !bytes.Equal(base.AppendBytes(nil, rec.Aside), c.tail) {
-			t.Errorf("first %s, then %s, %v", first.Aside, rec.Aside, err)
+			t.Errorf("invariant 10: first %s, then %s, %v", first.Aside, rec.Aside, err)
 		}
 	}
 	if names := base.Files(); len(names) != 3 {
-		t.Errorf("left: %q", names)
+		t.Errorf("invariant 12: left: %q", names)
 	}
 }
 
-// TestCloseCutsTheFill: a closed journal ends with its last record.
+// TestCloseCutsTheFill: rule 14, the file is filled ahead with newlines, and a closed journal ends with its last record.
 func TestCloseCutsTheFill(t *testing.T) {
 	s := newStory(noCrash(&model{}), 1)
 	if err := errors.Join(s.create(), s.append(300, true)); err != nil {

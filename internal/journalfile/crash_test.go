@@ -16,12 +16,13 @@ type story struct {
 	base *crashfs.FS
 	j    *journalfile.File
 	r    *rand.Rand
-	wait int // one in so many records is not waited for, or all but one
-	torn int // recoveries that cut something off
+	wait int  // one in so many records is not waited for, or all but one
+	long bool // most records span sectors
+	torn int  // recoveries that cut something off
 }
 
 func newStory(x *explorer, seed uint64) *story {
-	s := &story{x: x, m: x.m, base: crashfs.New(), r: rand.New(rand.NewPCG(seed, 1)), wait: 3 - int(seed%4)*2}
+	s := &story{x: x, m: x.m, base: crashfs.New(), r: rand.New(rand.NewPCG(seed, 1)), wait: 3 - int(seed%4)*2, long: seed/4%5 == 0}
 	if err := s.base.Mkdir(dir, 0o700); err != nil {
 		panic(err)
 	}
@@ -113,7 +114,7 @@ func (s *story) size() int {
 	switch n := s.r.IntN(40); {
 	case n == 0:
 		return 4100 + s.r.IntN(3000)
-	case n < 7:
+	case n < 7 || s.long && n < 25:
 		return 500 + s.r.IntN(1500)
 	default:
 		return s.r.IntN(260)
@@ -132,6 +133,10 @@ func (s *story) waits() bool {
 func (s *story) live(n int) error {
 	err := s.create()
 	for i := 0; i < n && err == nil && !s.x.full(); i++ {
+		if i > 0 && i == s.x.plot.from {
+			s.x.quiet = false
+			s.x.watch(s.base)
+		}
 		switch s.r.IntN(24) {
 		case 0:
 			err = s.reopen()

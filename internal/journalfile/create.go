@@ -10,7 +10,7 @@ import (
 )
 
 // Create makes a journal at path with a first record and opens it. Nothing may
-// be there. The directory must exist. When it returns nil the journal and its
+// be there, or the error is fs.ErrExist, or [ErrReplaced] if two are at it. The directory must exist. When it returns nil the journal and its
 // name are durable.
 //
 // The file gets its name only when its first record is durable: a journal
@@ -37,14 +37,14 @@ func Create(fsys vfs.FS, path string, body []byte, warn func(string)) (*File, er
 		fsys.Remove(temp) //nolint:errcheck // removed next time if not now
 		return nil, err
 	}
-	j.buf, j.crc = line.Append(nil, 0, 1, 0, body)
+	j.end, j.padEnd = line.Ends(line.UID(body))
+	j.buf, j.crc = line.AppendEnd(nil, 0, 1, 0, body, j.end)
 	if err := j.install(temp, warn); err != nil {
 		f.Close()
 		fsys.Remove(temp) //nolint:errcheck // the cause is reported; a leftover is removed next time
 		return nil, err
 	}
 	j.seq, j.durable, j.size = 1, 1, int64(len(j.buf))
-	j.filled = j.size
 	return j, nil
 }
 
@@ -58,7 +58,13 @@ func (j *File) install(temp string, warn func(string)) error {
 	if err := j.f.Sync(); err != nil {
 		return err
 	}
-	if err := j.fs.Rename(temp, j.path); err != nil {
+	// Whoever made a journal meanwhile, without our lock, keeps it; and if it is his file that
+	// got the name, he had put it in the place of ours.
+	if err := vfs.RenameNew(j.fs, temp, j.path); err != nil {
+		return err
+	}
+	j.filled = int64(len(j.buf))
+	if err := j.identity(); err != nil {
 		return err
 	}
 	return SyncDir(j.fs, dirOf(j.path), warn)

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/crashfs"
@@ -16,31 +13,38 @@ import (
 
 // explorer crashes a journal at every operation, and again while it recovers.
 type explorer struct {
-	m      *model
-	limits crashfs.Limits // of the first crash
-	second crashfs.Limits // of the crash in the recovery
-	every  uint64         // second crashes for one in so many images
-	stride int            // crash at one in so many operations
-	quiet  bool           // do not crash at all
+	plot  plot
+	m     *model
+	quiet bool // do not crash at all
 
-	seen     map[uint64]int       // distinct images, with the records that were in them
+	seen     map[uint64]seen      // distinct images, by hash
 	points   map[crashfs.Kind]int // crash points per kind of operation
-	distinct map[crashfs.Kind]int // distinct images per kind of operation
 	refused  map[string]int       // images refused although nothing but the power failed
 	checked  int                  // images opened
 	failures []string
 }
 
-func newExplorer(m *model) *explorer {
+// seen is what is known of an image.
+type seen struct {
+	records int          // in it, or one of those below
+	by      crashfs.Kind // the operation that was cut
+}
+
+const (
+	wasRefused = -1
+	inRecovery = -2 // seen in a crash of a recovery only, whose promises are others
+)
+
+func newExplorer(p plot, m *model) *explorer {
 	return &explorer{
-		m: m, every: 1, stride: 1,
-		seen: map[uint64]int{}, points: map[crashfs.Kind]int{}, distinct: map[crashfs.Kind]int{}, refused: map[string]int{},
+		plot: p, m: m,
+		seen: map[uint64]seen{}, points: map[crashfs.Kind]int{}, refused: map[string]int{},
 	}
 }
 
 // noCrash is for the story alone.
 func noCrash(m *model) *explorer {
-	x := newExplorer(m)
+	x := newExplorer(plot{}, m)
 	x.quiet = true
 	return x
 }
@@ -65,7 +69,7 @@ func (x *explorer) watch(base *crashfs.FS) {
 	}
 	changes := 0
 	base.Before = func(op crashfs.Op) {
-		if op.Kind.Changes() && changes%x.stride == 0 {
+		if op.Kind.Changes() && changes%x.plot.stride == 0 {
 			x.powerCuts(base, op, "before ")
 		}
 	}
@@ -73,7 +77,7 @@ func (x *explorer) watch(base *crashfs.FS) {
 		if !op.Kind.Changes() {
 			return
 		}
-		if changes%x.stride == 0 {
+		if changes%x.plot.stride == 0 {
 			x.powerCuts(base, op, "after ")
 			x.kill(base, op)
 		}
@@ -87,19 +91,18 @@ func (x *explorer) powerCuts(base *crashfs.FS, op crashfs.Op, when string) {
 		return
 	}
 	x.points[op.Kind]++
-	for img, v := range base.Images(x.limits) {
+	for img, v := range base.Images(x.plot.first) {
 		where := func() string {
 			return fmt.Sprintf("power cut %s%v %d %s (%v)", when, op.Kind, op.N, op.Path, v)
 		}
 		h := img.Hash()
-		if n, known := x.seen[h]; known {
-			if n >= 0 && n < x.m.acked {
-				x.fail(where(), fmt.Errorf("invariant 1: %d records, and %d were acknowledged", n, x.m.acked))
+		if s, known := x.seen[h]; known && s.records != inRecovery {
+			if s.records >= 0 && s.records < x.m.acked {
+				x.fail(where(), fmt.Errorf("invariant 1: %d records, and %d were acknowledged", s.records, x.m.acked))
 			}
 			continue
 		}
-		x.distinct[op.Kind]++
-		x.seen[h] = x.recover(img, h, v, where)
+		x.seen[h] = seen{x.recover(img, h, v, where), op.Kind}
 		if x.full() {
 			return
 		}
@@ -107,27 +110,32 @@ func (x *explorer) powerCuts(base *crashfs.FS, op crashfs.Op, when string) {
 }
 
 // recover opens an image, goes on with it, and crashes it again. It returns the
-// number of its records, -1 if it was refused.
+// number of its records, or wasRefused.
 func (x *explorer) recover(img *crashfs.FS, h uint64, v crashfs.Variant, where func() string) int {
-	again := img
-	if h%x.every == 0 {
-		again = img.Clone()
-	}
+	again := x.copyOf(img, h)
 	x.checked++
 	j, n, err := x.m.open(img, x.m.acked)
 	switch {
 	case x.mayRefuse(img, v, err):
-		return -1
+		return wasRefused
 	case err != nil:
 		x.fail(where(), err)
-		return -1
+		return wasRefused
 	case j == nil:
 		return 0
 	}
-	if h%x.every == 0 {
-		x.recoverCut(again, n, x.m.aside, where)
+	if again != nil {
+		x.recoverCut(x.m, again, n, x.plot.depth, where)
 	}
 	return n
+}
+
+// copyOf returns a copy of one in so many images, to be recovered once more.
+func (x *explorer) copyOf(img *crashfs.FS, h uint64) *crashfs.FS {
+	if h%x.plot.every != 0 {
+		return nil
+	}
+	return img.Clone()
 }
 
 // mayRefuse counts what a journal is refused for although nothing but the power
@@ -165,43 +173,31 @@ func (x *explorer) kill(base *crashfs.FS, op crashfs.Op) {
 		x.fail(where(), err)
 		return
 	}
-	if j != nil {
-		x.recoverCut(base.Clone(), n, x.m.aside, where)
+	if j != nil && op.N%x.plot.kills == 0 {
+		x.recoverCut(x.m, base.Clone(), n, 0, where)
 	}
 }
 
-// recoverCut recovers a file system with n records and appends one more, and
-// crashes that at every operation: invariants 5 and 6; and 10, what the recovery keeps
-// aside is there whenever it was cut short.
-func (x *explorer) recoverCut(base *crashfs.FS, n int, kept aside, first func() string) {
-	m := &model{wrap: x.m.wrap, bodies: slices.Clone(x.m.bodies[:min(n, len(x.m.bodies))]), lines: slices.Clip(x.m.lines[:min(n, len(x.m.lines))]), alive: n, acked: x.m.acked}
-	seen := map[uint64]int{}
+// recoverCut recovers a file system with n records of a model and appends two more,
+// and crashes that at every operation, and some of the recoveries from that again:
+// invariants 5 and 6; and 10, what the recovery keeps aside is there whenever it was cut
+// short.
+func (x *explorer) recoverCut(from *model, base *crashfs.FS, n, depth int, first func() string) {
+	m, kept := from.after(n), from.aside
+	known := map[uint64]int{} // with the records in it
 	base.After = func(op crashfs.Op) {
 		if !op.Kind.Changes() || x.full() {
 			return
 		}
-		for img, v := range base.Images(x.second) {
+		for img, v := range base.Images(x.plot.second) {
 			where := func() string {
 				return fmt.Sprintf("%s; then power cut after %v %d %s (%v)", first(), op.Kind, op.N, op.Path, v)
 			}
 			h := img.Hash()
-			got, known := seen[h]
-			if !known {
-				x.checked++
-				if _, all := x.seen[h]; !all {
-					x.seen[h] = -1 // known to be distinct, not to be checked against later promises
-					x.distinct[op.Kind]++
-				}
-				var err error
-				if _, got, err = m.open(img, m.acked); err != nil {
-					got = -1
-					if !x.mayRefuse(img, v, err) {
-						x.fail(where(), err)
-					}
-				} else if kept.lost(img) {
-					x.fail(where(), fmt.Errorf("invariant 10: %d torn bytes are gone, and not in %s", len(kept.text), kept.name))
-				}
-				seen[h] = got
+			got, ok := known[h]
+			if !ok {
+				got = x.recoverAgain(m, img, h, op, v, kept, depth, where)
+				known[h] = got
 			}
 			if got >= 0 && got < m.acked {
 				x.fail(where(), fmt.Errorf("invariant 5: %d records, and %d were acknowledged", got, m.acked))
@@ -231,52 +227,42 @@ func (x *explorer) recoverCut(base *crashfs.FS, n int, kept aside, first func() 
 	}
 }
 
-// counts are what explorers counted, summed.
-type counts struct {
-	points, distinct map[crashfs.Kind]int
-	refused          map[string]int
-	images, opened   int
-}
-
-func (c *counts) add(x *explorer) {
-	if c.points == nil {
-		c.points, c.distinct, c.refused = map[crashfs.Kind]int{}, map[crashfs.Kind]int{}, map[string]int{}
+// recoverAgain opens an image of a crash in a recovery. It returns the number of its
+// records, or wasRefused.
+func (x *explorer) recoverAgain(m *model, img *crashfs.FS, h uint64, op crashfs.Op, v crashfs.Variant, kept aside, depth int, where func() string) int {
+	x.checked++
+	if _, all := x.seen[h]; !all {
+		x.seen[h] = seen{inRecovery, op.Kind}
 	}
-	for k, n := range x.points {
-		c.points[k] += n
+	var again *crashfs.FS
+	if depth > 0 {
+		again = x.copyOf(img, h)
 	}
-	for k, n := range x.distinct {
-		c.distinct[k] += n
-		c.images += n
+	j, got, err := m.open(img, m.acked)
+	switch {
+	case x.mayRefuse(img, v, err):
+		return wasRefused
+	case err != nil:
+		x.fail(where(), err)
+		return wasRefused
+	case kept.lost(img):
+		x.fail(where(), fmt.Errorf("invariant 10: %d torn bytes are gone, and not in %s", len(kept.text), kept.name))
 	}
-	for why, n := range x.refused {
-		c.refused[why] += n
+	if again != nil && j != nil {
+		x.recoverCut(m, again, got, depth-1, where)
 	}
-	c.opened += x.checked
-}
-
-// String is a table of the counts per operation.
-func (c *counts) String() string {
-	var b strings.Builder
-	for _, k := range slices.Sorted(maps.Keys(c.points)) {
-		fmt.Fprintf(&b, "%-9v %7d crash points %9d distinct images\n", k, c.points[k], c.distinct[k])
-	}
-	fmt.Fprintf(&b, "%d distinct images, opened %d times; refused: %v", c.images, c.opened, c.refused)
-	return b.String()
+	return got
 }
 
 // braceShort reports whether all that is wrong with the line that a journal is refused
 // for is that its closing brace is missing.
 func braceShort(img *crashfs.FS, err error) bool {
 	damage, ok := errors.AsType[*journal.CorruptError](err)
-	f, openErr := img.OpenFile(path, os.O_RDONLY, 0)
-	if !ok || openErr != nil {
+	if !ok {
 		return false
 	}
-	defer f.Close()
-	b := make([]byte, 1<<20)
-	n, _ := f.ReadAt(b, damage.Offset)
-	text, _, _ := bytes.Cut(bytes.TrimLeft(b[:n], "\n"), []byte("\n"))
+	b := img.Content(path).AppendRange(nil, damage.Offset, damage.Offset+1<<20)
+	text, _, _ := bytes.Cut(bytes.TrimLeft(b, "\n"), []byte("\n"))
 	text, _, _ = bytes.Cut(text, []byte{0})
 	text = append(bytes.Clone(text), '}')
 	h, ok, _ := line.ParseHead(text)

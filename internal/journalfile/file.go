@@ -38,10 +38,12 @@ type File struct {
 	noFill bool
 	seq    int64
 	crc    uint32
+	end    []byte // how lines end, see [line.Ends]
+	padEnd []byte
 	buf    []byte
 	err    error // why no further record is taken
 
-	syncMu  sync.Mutex // guards syncing and durable; taken without mu held
+	syncMu  sync.Mutex // guards syncing and durable; mu is never taken with it held
 	synced  *sync.Cond
 	syncing bool
 	durable int64
@@ -85,10 +87,10 @@ func (j *File) write(body []byte) (journal.Span, error) {
 		return journal.Span{}, err
 	}
 	var crc uint32
-	j.buf, crc = line.Append(j.buf[:0], j.crc, j.seq+1, known, body)
+	j.buf, crc = line.AppendEnd(j.buf[:0], j.crc, j.seq+1, known, body, j.end)
 	end := j.size + int64(len(j.buf))
 	if (end-1)%sector == 0 {
-		j.buf, crc = line.Append(j.buf[:0], j.crc, j.seq+1, known, line.Pad(body))
+		j.buf, crc = line.AppendEnd(j.buf[:0], j.crc, j.seq+1, known, body, j.padEnd)
 		end = j.size + int64(len(j.buf))
 	}
 	if err := j.put(end); err != nil {
@@ -154,6 +156,17 @@ func (j *File) checkIdentity() error {
 	return err
 }
 
+// Check says why the journal takes no further record, if it does not, or that it is not the
+// file any more that was left.
+func (j *File) Check() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
+	}
+	return j.checkIdentity()
+}
+
 func (j *File) identity() error {
 	same, size, err := vfs.Identify(j.fs, j.f, j.path)
 	switch {
@@ -202,21 +215,9 @@ func (j *File) flush(seq int64) error {
 			j.synced.Wait()
 			continue
 		}
-		j.mu.Lock()
-		upTo, err := j.seq, j.err
-		j.mu.Unlock()
-		if err != nil {
-			return err // where it was replaced, too: nobody will find what is flushed
-		}
 		j.syncing = true
 		j.syncMu.Unlock()
-		err = j.f.Sync()
-		if err != nil {
-			j.mu.Lock()
-			j.fail(err)
-			err = j.err
-			j.mu.Unlock()
-		}
+		upTo, err := j.flushFile()
 		j.syncMu.Lock()
 		j.syncing = false
 		j.synced.Broadcast()
@@ -226,6 +227,31 @@ func (j *File) flush(seq int64) error {
 		j.durable = max(j.durable, upTo)
 	}
 	return nil
+}
+
+// flushFile flushes once and returns the seq of the last record written before it began.
+//
+// The flush of another call, behind a write that failed (see undo), may have failed beside
+// this one: the kernel tells each failure once, and this flush returned nil for lack of news. It
+// holds mu from its write on, so this one, which looks when it has it, knows.
+func (j *File) flushFile() (int64, error) {
+	j.mu.Lock()
+	upTo, err := j.seq, j.err
+	f := j.f
+	j.mu.Unlock()
+	if err != nil {
+		return 0, err // where it was replaced, too: nobody will find what is flushed
+	}
+	err = f.Sync()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil {
+		j.fail(err)
+	}
+	if err != nil || !errors.Is(j.err, ErrClosed) {
+		return upTo, j.err
+	}
+	return upTo, nil // closed meanwhile, and flushed
 }
 
 // Durable returns the highest seq known to be durable.
@@ -261,15 +287,18 @@ func (j *File) Record(span journal.Span) (*journal.Record, error) {
 // Close makes everything appended durable, cuts off the fill and closes the file.
 // It returns the error of the flush if there was no earlier one.
 func (j *File) Close() error {
+	j.mu.Lock()
+	earlier := j.err
+	j.mu.Unlock()
 	err := j.Sync()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if errors.Is(j.err, ErrClosed) {
 		return nil
 	}
-	if j.err != nil {
+	if earlier != nil {
 		err = nil // reported when it happened
-	} else if err == nil && j.filled > j.size && j.checkIdentity() == nil {
+	} else if err == nil && j.err == nil && j.filled > j.size && j.checkIdentity() == nil {
 		// Not synced: fill that comes back after a power cut is only fill.
 		err = j.f.Truncate(j.size)
 	}

@@ -41,6 +41,7 @@ func checkLargeFolio(wrap func(vfs.FS) vfs.FS) error {
 	return nil
 }
 
+// TestOpenDropsLargeFolios: rule 4, see checkLargeFolio.
 func TestOpenDropsLargeFolios(t *testing.T) {
 	if err := checkLargeFolio(nil); err != nil {
 		t.Error(err)

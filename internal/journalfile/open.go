@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -99,6 +100,11 @@ func (j *File) recover(check func(journal.Header) error, warn func(string)) (*jo
 			return nil, Recovery{}, err
 		}
 	}
+	// What a creation, a compaction or a recovery left that died. The lock's holder comes here
+	// only, so that it is nobody's; and what cannot be removed is in nobody's way yet.
+	for _, name := range [...]string{j.path + tempSuffix, j.path + asideTemp, j.path + originalTemp} {
+		j.fs.Remove(name) //nolint:errcheck // see above; usually there is none
+	}
 	if s.records == 1 || s.fold.Header.Incarnation > 1 {
 		// Create or Compact may have died between giving the file its name and
 		// making the name durable. Nobody appends to a name that is not; so
@@ -112,6 +118,7 @@ func (j *File) recover(check func(journal.Header) error, warn func(string)) (*jo
 		return nil, Recovery{}, err
 	}
 	j.seq, j.crc, j.durable = s.seq, s.crc, s.seq
+	j.end, j.padEnd = line.Ends(s.uid)
 	return s.fold, rec, nil
 }
 
@@ -134,7 +141,8 @@ type scanned struct {
 	records int64
 	seq     int64
 	crc     uint32
-	claimed int64 // offset behind the last record that a later one calls durable
+	claimed int64  // offset behind the last record that a later one calls durable
+	uid     string // if lines are marked with it
 }
 
 func (j *File) scan() (*scanned, error) {
@@ -155,6 +163,9 @@ func (j *File) scan() (*scanned, error) {
 		}
 		pending = append(pending, end{r.Seq, r.Offset + int64(len(r.Text)) + 1})
 		s.fold.Apply(r)
+		if s.records == 0 && line.Tag(r.Text) != nil {
+			s.uid = s.fold.Header.UID
+		}
 		s.records++
 		s.seq, s.crc = r.Seq, r.CRC()
 	}

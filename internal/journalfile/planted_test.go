@@ -53,6 +53,14 @@ func (p *planted) Rename(from, to string) error {
 	return p.FS.Rename(from, to)
 }
 
+// Link gives a name too, by which a new journal gets its own.
+func (p *planted) Link(from, to string) error {
+	if p.rename != nil {
+		return p.rename(p, from, to)
+	}
+	return p.FS.Link(from, to)
+}
+
 func (p *planted) SyncDir(name string) error {
 	if p.syncDir != nil {
 		return p.syncDir(p, name)

@@ -158,6 +158,24 @@ var plants = []plant{
 			p.state["compacted"] = compactions(p.FS)
 		}
 	}},
+	{"a compaction's file is named before its content is durable", "6", compacting, func(p *planted) {
+		p.rename = func(p *planted, from, to string) error { p.state["renamed"]++; return p.FS.Rename(from, to) }
+		p.sync = func(f *plantedFile) error {
+			if isTemp(f.name) && f.syncs == 1 && f.p.state["renamed"] > 0 {
+				return nil
+			}
+			return f.File.Sync()
+		}
+	}},
+	{"the name of a compaction's file is not made durable", "6", compacting, func(p *planted) {
+		p.rename = func(p *planted, from, to string) error { p.state["renamed"]++; return p.FS.Rename(from, to) }
+		p.syncDir = func(p *planted, name string) error {
+			if p.state["renamed"] > 1 {
+				return nil
+			}
+			return p.FS.SyncDir(name)
+		}
+	}},
 	{"torn bytes are not kept", "11", crash, func(p *planted) {
 		p.write = func(f *plantedFile, b []byte, off int64) (int, error) {
 			if strings.Contains(f.name, ".torn") {

@@ -1,29 +1,53 @@
 package journalfile_test
 
 import (
-	"fmt"
-	"os"
+	"iter"
 	"runtime"
+	"slices"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pawlgo/pawl/internal/crashfs"
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
-// storyOf tells a story of n records, with a huge one at the end, and crashes it
-// everywhere.
-func storyOf(wrap func(vfs.FS) vfs.FS, seed uint64, n, stride int) (*explorer, *story, error) {
-	x := newExplorer(&model{wrap: wrap})
-	x.limits = crashfs.Limits{Sectors: 9, Random: 3, Seed: seed}
-	x.second = crashfs.Limits{Sectors: 2, Random: 1, Plain: true, Seed: seed}
-	x.every = 64
-	x.stride = stride
-	s := newStory(x, seed)
-	err := s.live(n)
-	if err == nil && n > 100 && !x.full() {
+// plot says what story is told and how closely it is looked at.
+type plot struct {
+	seed    uint64
+	records int  // about how many
+	from    int  // do not crash before that record
+	noRoom  bool // the disk has no room for what is filled ahead
+	huge    bool // a huge record at the end
+	stride  int  // crash at one in so many operations
+
+	every  uint64         // crash the recovery of one in so many images too
+	kills  int            // and the recovery from one in so many kills
+	depth  int            // and so many times the recoveries from these
+	first  crashfs.Limits // of the first crash
+	second crashfs.Limits // of those in a recovery
+}
+
+// plotOf is a plot as [TestCrashEveryOperation] has them.
+func plotOf(seed uint64, records, stride int) plot {
+	return plot{
+		seed: seed, records: records, stride: stride, every: 64, kills: 1,
+		first:  crashfs.Limits{Sectors: 9, Random: 3, Seed: seed},
+		second: crashfs.Limits{Sectors: 2, Random: 1, Plain: true, Seed: seed},
+	}
+}
+
+// tell tells a story and crashes it everywhere.
+func (p plot) tell(wrap func(vfs.FS) vfs.FS) (*explorer, *story, error) {
+	m := &model{wrap: wrap}
+	if p.noRoom {
+		m.fault = refuseFill
+	}
+	x := newExplorer(p, m)
+	x.quiet = p.from > 0
+	s := newStory(x, p.seed)
+	err := s.live(p.records)
+	if err == nil && p.huge && !x.full() {
 		err = s.append(70<<10, true)
 	}
 	if err == nil && !x.full() {
@@ -32,59 +56,80 @@ func storyOf(wrap func(vfs.FS) vfs.FS, seed uint64, n, stride int) (*explorer, *
 	return x, s, err
 }
 
-// TestCrashEveryOperation is the proof of the journal under power cuts and kills:
-// records waited for and not, of all sizes, restarts of all kinds, torn tails,
-// crashed before and behind every operation, and again while they recover.
-// Invariants 1, 2, 3, 5, 6, 10 and 12; rules 1, 2, 4 to 12, 14.
-//
-// With PAWL_LONG it goes on with other seeds up to ten million images.
-func TestCrashEveryOperation(t *testing.T) {
-	first := seed(t)
-	stories, records, stride, want := uint64(5), 215, 1, 100_000
-	switch s := scale(); {
-	case s < 1:
-		stories, records, stride, want = 2, 20, 5, 300
-	case s > 1:
-		stories, want = 1<<62, 10_000_000
+// refuseFill is a disk that is so full that a record fits and what is filled ahead does
+// not: how much of that is written before it is told is anything.
+func refuseFill(op crashfs.Op) crashfs.Fault {
+	if op.Kind != crashfs.Write || op.Size < 64<<10 {
+		return crashfs.Fault{}
 	}
+	return crashfs.Fault{Err: syscall.ENOSPC, Short: []int{0, 1, 90, 700, 3000}[op.N%5]}
+}
+
+// TestCrashEveryOperation is the proof of the journal under power cuts and kills:
+// records waited for and not, of all sizes, restarts of all kinds, torn tails, a disk
+// too full to fill ahead, crashed before and behind every operation, and again while
+// they recover. Invariants 1, 2, 3, 5, 6, 10 and 12; rules 1, 2, 4 to 12, 14.
+//
+// [TestCrashMillions1] and its like go on with other stories.
+func TestCrashEveryOperation(t *testing.T) {
+	first, want := seed(t), 100_000
+	var plots []plot
+	if scale() < 1 {
+		want = 300
+		plots = []plot{plotOf(first, 20, 5), plotOf(first+1, 20, 5)}
+	} else {
+		for k := range uint64(17) {
+			p := plotOf(first+k, 60, 1)
+			p.noRoom = k%4 != 0
+			p.depth = int(k % 2)
+			if k == 0 { // filled ahead more than once
+				p.records, p.from, p.huge = 215, 140, true
+			}
+			plots = append(plots, p)
+		}
+	}
+	total := newCounts()
+	sum := tellAll(t, slices.Values(plots), total)
+	t.Logf("%d records, %d recoveries that cut something off\n%v", sum.records, sum.torn, total)
+	if total.images() < want && !t.Failed() {
+		t.Errorf("%d distinct images, fewer than %d: the test has become weaker", total.images(), want)
+	}
+}
+
+// told is what was told in stories.
+type told struct{ records, torn int }
+
+// tellAll tells stories, as many at a time as there are processors, until there is no
+// further one, or one failed, and adds to the counts.
+func tellAll(t *testing.T, plots iter.Seq[plot], total *counts) (sum told) {
 	var mu sync.Mutex
-	var total counts
 	var wg sync.WaitGroup
-	var next atomic.Uint64
-	var done atomic.Bool
-	start := time.Now()
-	written, torn := 0, 0
+	next, stop := iter.Pull(plots)
+	defer stop()
+	draw := func() (plot, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		p, ok := next()
+		return p, ok && !t.Failed()
+	}
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for k := next.Add(1); k <= stories && !done.Load(); k = next.Add(1) {
-				n := records
-				if scale() > 1 && k%8 > 0 {
-					n = 80 // the longer ones find no more per image, and take longer
-				}
-				x, s, err := storyOf(nil, first+k-1, n, stride)
-				mu.Lock()
-				total.add(x)
-				written += s.m.alive
-				torn += s.torn
+			for p, ok := draw(); ok; p, ok = draw() {
+				x, s, err := p.tell(nil)
 				if err != nil {
 					x.failures = append(x.failures, err.Error())
 				}
 				for _, f := range x.failures {
-					t.Errorf("PAWL_SEED=%d, the first story: %s", first+k-1, f)
+					t.Errorf("%+v: %s", p, f)
 				}
-				if total.images >= want && scale() > 1 || t.Failed() {
-					done.Store(true)
-				}
-				if scale() > 1 {
-					fmt.Fprintf(os.Stderr, "%s: story %d (seed %d), %d distinct images\n", time.Since(start).Round(time.Second), k, first+k-1, total.images)
-				}
+				mu.Lock()
+				total.add(x)
+				sum.records += s.m.alive
+				sum.torn += s.torn
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d records, %d recoveries that cut something off\n%v", written, torn, &total)
-	if total.images < want && !t.Failed() {
-		t.Errorf("%d distinct images, fewer than %d: the test has become weaker", total.images, want)
-	}
+	return sum
 }

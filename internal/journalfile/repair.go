@@ -3,7 +3,6 @@ package journalfile
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -20,6 +19,7 @@ type Repaired struct {
 	Missing    [][2]int64     // numbers of records that are not there, as ranges
 	States     int            // states given up because one before them is missing
 	HeaderLost bool           // the first record is lost: the run gets a new UID
+	Inferred   []string       // records that must be among the missing ones, and are written anew
 	Aside      string         // where the original is kept
 }
 
@@ -45,8 +45,10 @@ func Repair(fsys vfs.FS, path string, who Identity, dry bool, warn func(string))
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	if err := lockFile(f); err != nil {
-		return nil, err
+	if !dry { // who only looks keeps nobody from opening it
+		if err := lockFile(f); err != nil {
+			return nil, err
+		}
 	}
 	rep := &Repaired{}
 	sc := journal.NewScanner(f, info.Size())
@@ -87,11 +89,12 @@ type salvager struct {
 	lastSeq int64
 	lastCRC uint32
 	drop    map[int64]bool // states that cannot be reached any more
+	infer   *inference
 }
 
 func (s *salvager) survey() error {
-	fold := journal.NewFold()
-	states := stateChecker{src: s.src, scopes: map[string]*checkedState{}}
+	s.infer = newInference()
+	states := stateChecker{src: s.src, fold: journal.NewFold(), gaps: map[*journal.Saved]bool{}}
 	s.drop = map[int64]bool{}
 	first := true
 	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
@@ -106,9 +109,11 @@ func (s *salvager) survey() error {
 		if r.Seq > s.lastSeq+1 {
 			s.rep.Missing = append(s.rep.Missing, [2]int64{s.lastSeq + 1, r.Seq - 1})
 			states.missing()
+			s.infer.gap(r.Seq - 1)
 		}
 		s.lastSeq, s.lastCRC = r.Seq, r.CRC()
 		s.rep.Kept++
+		s.infer.record(r)
 		if r.Kind == journal.KindState {
 			ok, err := states.reachable(r)
 			if err != nil {
@@ -121,54 +126,43 @@ func (s *salvager) survey() error {
 				return nil
 			}
 		}
-		fold.Apply(r)
+		states.fold.Apply(r)
 		return nil
 	}, func(l journal.Lost) { s.rep.Lost = append(s.rep.Lost, l) })
+	s.rep.Inferred = s.infer.said
 	return err
 }
 
 // stateChecker finds states whose patch has nothing left to be applied to.
 type stateChecker struct {
-	src    vfs.File
-	scopes map[string]*checkedState
-}
-
-type checkedState struct {
-	saved journal.Fold // with the states of this scope only
-	gap   bool         // a record is missing since the last whole state, so look closely
+	src  vfs.File
+	fold *journal.Fold           // of what is kept
+	gaps map[*journal.Saved]bool // states since whose whole record records are missing: look closely
 }
 
 // missing notes that records are missing here.
 func (c *stateChecker) missing() {
-	for _, s := range c.scopes {
-		s.gap = true
+	for _, s := range c.fold.Saved {
+		c.gaps[s] = true
 	}
 }
 
 func (c *stateChecker) reachable(r *journal.Record) (bool, error) {
+	s := c.fold.Saved[r.Key]
 	if r.Member("patch") == nil {
-		s := &checkedState{saved: *journal.NewFold()}
-		s.saved.Apply(r)
-		c.scopes[r.Key] = s
+		delete(c.gaps, s)
 		return true, nil
 	}
-	s := c.scopes[r.Key]
-	if s == nil {
+	if s == nil || !c.gaps[s] {
+		return s != nil, nil
+	}
+	saved := *s
+	saved.Patches = append(append([]journal.Span(nil), saved.Patches...), journal.Span{Seq: r.Seq, Offset: r.Offset, Len: int64(len(r.Text))})
+	_, _, err := saved.Read(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(c.src, s) })
+	if errors.Is(err, journal.ErrCorrupt) {
 		return false, nil
 	}
-	if s.gap {
-		saved := *s.saved.Saved[r.Key]
-		saved.Patches = append(append([]journal.Span(nil), saved.Patches...), journal.Span{Seq: r.Seq, Offset: r.Offset, Len: int64(len(r.Text))})
-		_, _, err := saved.Read(func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(c.src, s) })
-		if errors.Is(err, journal.ErrCorrupt) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	s.saved.Apply(r)
-	return true, nil
+	return err == nil, err
 }
 
 func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
@@ -184,7 +178,7 @@ func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
 		_, err = w.check()
 	}
 	if err == nil {
-		s.rep.Aside, err = keepOriginal(fsys, s.src, s.size, path)
+		s.rep.Aside, err = keepOriginal(fsys, s.src, s.size, path, warn)
 	}
 	if err == nil {
 		// The second name must be durable before the first one goes.
@@ -208,9 +202,6 @@ func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
 func (s *salvager) copy(w *writer) error {
 	first := true
 	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
-		if s.drop[r.Seq] {
-			return nil
-		}
 		if first {
 			first = false
 			if err := w.add(s.header(r)); err != nil {
@@ -219,6 +210,14 @@ func (s *salvager) copy(w *writer) error {
 			if r.Kind == journal.KindRun {
 				return nil
 			}
+		}
+		if body := s.infer.before[r.Seq]; body != nil {
+			if err := w.add(body); err != nil {
+				return err
+			}
+		}
+		if s.drop[r.Seq] {
+			return nil
 		}
 		return w.add(r.Moved())
 	}, func(journal.Lost) {})
@@ -244,36 +243,4 @@ func (s *salvager) header(r *journal.Record) []byte {
 		b.Str("store", s.who.Store)
 	}
 	return b.Bytes()
-}
-
-// keepOriginal gives the damaged file a second name, or copies it where there are no
-// hard links.
-func keepOriginal(fsys vfs.FS, src vfs.File, size int64, path string) (string, error) {
-	for n := 1; n < 1000; n++ {
-		name := fmt.Sprintf("%s.damaged-%d", path, n)
-		err := fsys.Link(path, name)
-		if err != nil && (errors.Is(err, fs.ErrPermission) || vfs.IsUnsupported(err)) {
-			err = copyFile(fsys, src, size, name)
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return name, err
-		}
-	}
-	return "", fmt.Errorf("%s: too many damaged copies beside it", path)
-}
-
-func copyFile(fsys vfs.FS, src vfs.File, size int64, name string) error {
-	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
-	if err != nil {
-		return err
-	}
-	buf := make([]byte, writerBuffer)
-	for off := int64(0); off < size && err == nil; {
-		var n int
-		if n, err = src.ReadAt(buf[:min(int64(len(buf)), size-off)], off); n > 0 {
-			_, err = f.WriteAt(buf[:n], off)
-		}
-		off += int64(n)
-	}
-	return errors.Join(err, f.Sync(), f.Close())
 }

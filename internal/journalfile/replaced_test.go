@@ -70,6 +70,7 @@ func checkReplaced(wrap func(vfs.FS) vfs.FS) error {
 	return nil
 }
 
+// TestReplaced: rule 17, see checkReplaced.
 func TestReplaced(t *testing.T) {
 	if err := checkReplaced(nil); err != nil {
 		t.Error(err)

@@ -61,6 +61,7 @@ func (j *File) Compact(warn func(string)) (*journal.Fold, error) {
 	j.f.Close() //nolint:errcheck // everything in it is durable, and it has no name any more
 	j.f = w.f
 	j.seq, j.crc, j.size, j.filled = w.seq, w.crc, w.size, w.size
+	j.end, j.padEnd = w.end, w.padEnd
 	j.syncMu.Lock()
 	j.durable = w.seq
 	j.syncMu.Unlock()
@@ -81,12 +82,14 @@ type writer struct {
 	off  int64 // written to the file
 	seq  int64
 	crc  uint32
+
+	end, padEnd []byte // how lines end, see [line.Ends]
 }
 
 const writerBuffer = 1 << 20
 
-// newWriter begins a file whose first record follows record seq. It takes the place of
-// old, so it gets its mode and, if that is allowed, its owner.
+// newWriter begins a file whose first record follows record seq. If it takes the place of
+// old it gets its mode and, if that is allowed, its owner.
 func newWriter(fsys vfs.FS, name string, old vfs.File, seq int64, crc uint32, warn func(string)) (*writer, error) {
 	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -95,13 +98,18 @@ func newWriter(fsys vfs.FS, name string, old vfs.File, seq int64, crc uint32, wa
 	if err != nil {
 		return nil, err
 	}
-	info, err := old.Stat()
+	var info fs.FileInfo
+	if old != nil {
+		info, err = old.Stat()
+	}
 	if err = errors.Join(err, lockFile(f)); err != nil {
 		f.Close()         //nolint:errcheck // nothing was written
 		fsys.Remove(name) //nolint:errcheck // removed next time if not now
 		return nil, err
 	}
-	vfs.KeepOwner(f, info, warn)
+	if old != nil {
+		vfs.KeepOwner(f, info, warn)
+	}
 	return &writer{fs: fsys, name: name, f: f, seq: seq, crc: crc}, nil
 }
 
@@ -110,9 +118,12 @@ func newWriter(fsys vfs.FS, name string, old vfs.File, seq int64, crc uint32, wa
 func (w *writer) add(body []byte) error {
 	start := len(w.buf)
 	var crc uint32
-	w.buf, crc = line.Append(w.buf, w.crc, w.seq+1, w.seq, body)
+	if w.end == nil { // the first record
+		w.end, w.padEnd = line.Ends(line.UID(body))
+	}
+	w.buf, crc = line.AppendEnd(w.buf, w.crc, w.seq+1, w.seq, body, w.end)
 	if (w.size+int64(len(w.buf)-start)-1)%sector == 0 {
-		w.buf, crc = line.Append(w.buf[:start], w.crc, w.seq+1, w.seq, line.Pad(body))
+		w.buf, crc = line.AppendEnd(w.buf[:start], w.crc, w.seq+1, w.seq, body, w.padEnd)
 	}
 	w.size += int64(len(w.buf) - start)
 	w.seq++
@@ -145,10 +156,10 @@ func (w *writer) check() (*journal.Fold, error) {
 		fold.Apply(sc.Record())
 	}
 	if err := sc.Err(); err != nil {
-		return nil, fmt.Errorf("the compacted journal does not read back: %w", err)
+		return nil, fmt.Errorf("the new journal does not read back: %w", err)
 	}
 	if fold.LastSeq != w.seq {
-		return nil, fmt.Errorf("the compacted journal ends at record %d instead of %d", fold.LastSeq, w.seq)
+		return nil, fmt.Errorf("the new journal ends at record %d instead of %d", fold.LastSeq, w.seq)
 	}
 	return fold, nil
 }

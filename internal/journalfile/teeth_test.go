@@ -13,7 +13,7 @@ import (
 func TestTeeth(t *testing.T) {
 	tests := map[string]func(wrap func(vfs.FS) vfs.FS) error{
 		crash: func(wrap func(vfs.FS) vfs.FS) error {
-			x, _, err := storyOf(wrap, 1, 22, 1)
+			x, _, err := plotOf(1, 22, 1).tell(wrap)
 			if len(x.failures) > 0 {
 				return errors.New(x.failures[0])
 			}

@@ -18,16 +18,20 @@ const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
 // NewBody begins a body with its kind, and its key if that is not empty.
 func NewBody(kind, key string, at time.Time) *Body {
-	b := &Body{make([]byte, 0, 128+len(key))}
-	b.b = append(b.b, `"kind":`...)
-	b.b = AppendString(b.b, kind)
+	return &Body{begin(kind, key, at)} // so small that it is inlined and costs no allocation
+}
+
+func begin(kind, key string, at time.Time) []byte {
+	b := make([]byte, 0, 192+len(key)) // enough for all but a value
+	b = append(b, `"kind":`...)
+	b = AppendString(b, kind)
 	if key != "" {
-		b.Str("key", key)
+		b = append(b, `,"key":`...)
+		b = AppendString(b, key)
 	}
-	b.b = append(b.b, `,"at":"`...)
-	b.b = at.UTC().AppendFormat(b.b, TimeFormat)
-	b.b = append(b.b, '"')
-	return b
+	b = append(b, `,"at":"`...)
+	b = at.UTC().AppendFormat(b, TimeFormat)
+	return append(b, '"')
 }
 
 // Str adds a string member.
@@ -68,14 +72,6 @@ func (b *Body) CleanValue(text []byte) *Body { return b.Raw("value", text) }
 // Bytes closes the object and returns the body.
 func (b *Body) Bytes() []byte { return append(b.b, '}') }
 
-// Pad returns a body that is some bytes longer and means the same.
-func Pad(body []byte) []byte {
-	last := len(body) - 1 // the closing brace
-	return append(append(make([]byte, 0, last+len(pad)), body[:last]...), pad...)
-}
-
-const pad = `,"pad":""}`
-
 func (b *Body) name(name string) {
 	b.b = append(b.b, ',', '"')
 	b.b = append(b.b, name...)
@@ -85,6 +81,11 @@ func (b *Body) name(name string) {
 // AppendString appends s as a JSON string that holds no raw control character,
 // U+0085, U+2028 or U+2029. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
+	if isPlain(s) {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
 	q, err := jsontext.AppendQuote(nil, s)
 	if err != nil { // invalid UTF-8
 		q, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\ufffd"))
@@ -95,6 +96,16 @@ func AppendString(dst []byte, s string) []byte {
 		}
 	}
 	return append(dst, q...)
+}
+
+// isPlain reports whether s stands in JSON as it is, as most keys do.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x80 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // separators are what some readers take for line ends.

@@ -42,32 +42,47 @@ type Head struct {
 // ParseHead reads the head of the line that b begins with. More says that b is a
 // proper beginning and too short to tell.
 func ParseHead(b []byte) (h Head, ok, more bool) {
+	if h, ok := quickHead(b); ok {
+		return h, true, false
+	}
+	return slowHead(b)
+}
+
+func slowHead(b []byte) (h Head, ok, more bool) {
 	p := parser{b: b}
 	h.CRC = p.hex(Prefix, `",`)
-	h.Len = p.int(`"len":`, ",")
+	h.Len = p.int(`"len":`, 0, maxInt)
 	h.Prev = p.hex(`"prev":"`, `",`)
-	h.Seq = p.int(`"seq":`, ",")
-	h.Dur = p.int(`"dur":`, ",")
+	h.Seq = p.int(`"seq":`, 1, maxInt)
+	h.Dur = p.int(`"dur":`, 0, h.Seq-1)
 	h.Size = p.pos
 	if p.bad || p.short {
 		return Head{}, false, p.short && !p.bad
 	}
-	return h, h.Len > int64(h.Size) && h.Seq > 0 && h.Dur >= 0 && h.Dur < h.Seq, false
+	return h, h.Len > int64(h.Size), false
 }
 
-// Verify reports whether text, a whole line without its newline, matches h.
+// Verify reports whether text, a whole line without its newline, matches h. A newline
+// within it would be the end of it.
 func Verify(text []byte, h Head) bool {
-	return int64(len(text)) == h.Len && text[len(text)-1] == '}' && Checksum(text[covered:]) == h.CRC
+	return int64(len(text)) == h.Len && text[len(text)-1] == '}' && bytes.IndexByte(text, '\n') < 0 && Checksum(text[covered:]) == h.CRC
 }
 
 // Append appends a line and its newline to dst. Body is the rest of the object,
 // from `"kind"` to the closing brace, as [Body] builds it. It returns the line's
 // crc, which is the next line's prev.
 func Append(dst []byte, prev uint32, seq, dur int64, body []byte) ([]byte, uint32) {
+	return AppendEnd(dst, prev, seq, dur, body, body[len(body)-1:])
+}
+
+// AppendEnd is Append with another end of the line in the place of the body's closing
+// brace, see [Ends].
+func AppendEnd(dst []byte, prev uint32, seq, dur int64, body, end []byte) ([]byte, uint32) {
+	body = body[:len(body)-1]
 	start := len(dst)
 	dst = append(dst, Prefix+`00000000","len":`...)
 	// The length counts its own digits.
-	rest := len(`,"prev":"00000000","seq":,"dur":,`) + digits(seq) + digits(dur) + len(body)
+	rest := len(`,"prev":"00000000","seq":,"dur":,`) + digits(seq) + digits(dur) + len(body) + len(end)
 	n := len(dst) - start + rest
 	total := n + digits(int64(n))
 	if digits(int64(total)) != digits(int64(n)) {
@@ -81,7 +96,7 @@ func Append(dst []byte, prev uint32, seq, dur int64, body []byte) ([]byte, uint3
 	dst = append(dst, `,"dur":`...)
 	dst = strconv.AppendInt(dst, dur, 10)
 	dst = append(dst, ',')
-	dst = append(dst, body...)
+	dst = append(append(dst, body...), end...)
 	crc := Checksum(dst[start+covered:])
 	appendHex(dst[start+len(Prefix):start+len(Prefix)], crc)
 	return append(dst, '\n'), crc
@@ -159,25 +174,27 @@ var hexValue = func() (t [256]byte) {
 	return t
 }()
 
-// int reads a decimal number of at most 15 digits without leading zeros: it is
-// exact in every JSON reader (2^53).
-func (p *parser) int(before, after string) (v int64) {
+const (
+	maxDigits = 15
+	maxInt    = 1e15 - 1
+)
+
+// int reads a decimal number of at most 15 digits without leading zeros, and the comma
+// behind it: it is exact in every JSON reader (2^53). The bounds hold for the digits of one
+// that is cut short, too: more digits only make it greater, and a zero has no more.
+func (p *parser) int(before string, least, most int64) (v int64) {
 	p.lit(before)
 	if p.bad || p.short {
 		return 0
 	}
 	start := p.pos
-	for p.pos < len(p.b) && p.b[p.pos] >= '0' && p.b[p.pos] <= '9' && p.pos-start < 16 {
+	for p.pos < len(p.b) && p.b[p.pos] >= '0' && p.b[p.pos] <= '9' && p.pos-start <= maxDigits {
 		v = v*10 + int64(p.b[p.pos]-'0')
 		p.pos++
 	}
 	n := p.pos - start
-	switch {
-	case p.pos == len(p.b):
-		p.short = true
-	case n == 0 || n > 15 || n > 1 && p.b[start] == '0':
-		p.bad = true
-	}
-	p.lit(after)
+	p.short = p.pos == len(p.b)
+	p.bad = n == 0 && !p.short || n > maxDigits || n > 1 && p.b[start] == '0' || n > 0 && (v < least || v > most)
+	p.lit(",")
 	return v
 }

@@ -3,7 +3,9 @@ package line
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"hash/crc32"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -110,8 +112,9 @@ func TestParseHeadRefuses(t *testing.T) {
 func TestPad(t *testing.T) {
 	body := NewBody("step", "k", at).Int("us", 3).CleanValue([]byte(`{"a":[1,2]}`)).Bytes()
 	keep := bytes.Clone(body)
-	a, _ := Append(nil, 0, 1, 0, body)
-	b, _ := Append(nil, 0, 1, 0, Pad(body))
+	plain, padded := Ends("0123456789abcdef")
+	a, _ := AppendEnd(nil, 0, 1, 0, body, plain)
+	b, _ := AppendEnd(nil, 0, 1, 0, body, padded)
 	if grown := len(b) - len(a); grown < 1 || grown > 10 {
 		t.Errorf("%d bytes longer", grown)
 	}
@@ -122,6 +125,9 @@ func TestPad(t *testing.T) {
 	if b = b[:len(b)-1]; !ok || !Verify(b, h) || !json.Valid(b) {
 		t.Errorf("not valid: %s", b)
 	}
+	if got := Tag(b); string(got) != "01234567" {
+		t.Errorf("tag %q", got)
+	}
 	if got := Member(b, h.Size, "value"); string(got) != `{"a":[1,2]}` {
 		t.Errorf("value %s", got)
 	}
@@ -130,16 +136,92 @@ func TestPad(t *testing.T) {
 	}
 }
 
+// TestUnclosed compares it with a JSON decoder: at each place of a text, and with each byte
+// of it changed.
 func TestUnclosed(t *testing.T) {
-	whole := `{"a":[1,-2.5e3,"x\\\"\u00e9€",{"b":{}}],"c":true,"d":null}`
+	whole := `{"a":[1,-2.5e3,0,"x\\\"\u00e9€",{"b":{}}, [ ] ],"":true ,"d":null,"e":0.1E+7,"f":false}`
+	decoder := func(text []byte) bool {
+		text = bytes.TrimLeft(text, " \t\r\n")
+		var v json.RawMessage
+		err := json.NewDecoder(bytes.NewReader(text)).Decode(&v)
+		return (len(text) == 0 || text[0] == '{') && (err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF))
+	}
 	for n := range len(whole) {
 		if !Unclosed([]byte(whole[:n])) {
 			t.Errorf("%q is a beginning", whole[:n])
 		}
+		for i := range n {
+			for _, c := range []byte("\x00\t\n\"\\ux{}[],:-+.0e1tnf \xff") {
+				b := []byte(whole[:n])
+				b[i] = c
+				if got := Unclosed(b); got != decoder(b) {
+					t.Fatalf("%q: %v", b, got)
+				}
+			}
+		}
 	}
-	for _, text := range []string{whole, whole + "}", `{"a":1]`, "x", `{"a"}`, "{\"a\":\x00"} {
+	for _, text := range []string{whole, whole + "}", `{"a":1]`, "x", "[1", "7", `{"a"}`, `{"a":1,}`, "{\"a\":\x00", `{"a":01`, `{"a":"\u00G`, `{"a":1.e`, `{"a":+`} {
 		if Unclosed([]byte(text)) {
 			t.Errorf("%q is no beginning of more", text)
+		}
+	}
+	if deep := strings.Repeat(`{"a":[`, 50_000); !Unclosed([]byte(deep)) || Unclosed([]byte(deep+"}")) {
+		t.Error("a deep one")
+	}
+}
+
+// TestPrefixesOfHeads: a head that broke off within a number is none that no number can
+// complete.
+func TestPrefixesOfHeads(t *testing.T) {
+	const before = `{"crc":"00000000","len":`
+	for text, want := range map[string]bool{
+		before:                                              true,
+		before + `0`:                                        true,
+		before + `123456789012345`:                          true,
+		before + `1234567890123456`:                         false,
+		before + `01`:                                       false,
+		before + `100,"prev":"0000`:                         true,
+		before + `100,"prev":"0000G`:                        false,
+		before + `100,"prev":"00000000","seq":`:             true,
+		before + `100,"prev":"00000000","seq":0`:            false,
+		before + `100,"prev":"00000000","seq":0,"dur"`:      false,
+		before + `100,"prev":"00000000","seq":12,"dur":1`:   true,
+		before + `100,"prev":"00000000","seq":12,"dur":2`:   true,
+		before + `100,"prev":"00000000","seq":12,"dur":12`:  false,
+		before + `100,"prev":"00000000","seq":12,"dur":121`: false,
+		before + `100,"prev":"00000000","seq":12,"dur":7}`:  false, // five members are no line
+	} {
+		if _, ok, more := ParseHead([]byte(text)); ok || more != want {
+			t.Errorf("%s: ok %v, more %v", text, ok, more)
+		}
+	}
+}
+
+// TestVerifyNewline: a line holds no newline, whatever its checksum says.
+func TestVerifyNewline(t *testing.T) {
+	for text, want := range map[string]bool{`"x"`: true, "\"a\nb\"": false} {
+		b, _ := Append(nil, 0, 1, 0, NewBody("step", "k", at).CleanValue([]byte(text)).Bytes())
+		h, ok, _ := ParseHead(b)
+		if got := Verify(b[:len(b)-1], h); !ok || got != want {
+			t.Errorf("%q: %v, %v", text, ok, got)
+		}
+	}
+}
+
+// TestTag: the tag is a member of the line itself, never one of its value.
+func TestTag(t *testing.T) {
+	for _, tt := range []struct{ uid, value, want string }{
+		{"0123456789abcdef", `1`, "01234567"},
+		{"0123456789abcdef", `{"run":"fedcba98"}`, "01234567"},
+		{"", `{"run":"fedcba98"}`, ""},
+		{"", `",\\"run\\":\\"fedcba98"`, ""},
+		{"short", `1`, ""},
+		{"NOT HEX!", `1`, ""},
+	} {
+		plain, _ := Ends(tt.uid)
+		text, _ := AppendEnd(nil, 0, 1, 0, NewBody("step", "k", at).CleanValue([]byte(tt.value)).Bytes(), plain)
+		if got := string(Tag(text[:len(text)-1])); got != tt.want {
+			t.Errorf("uid %q, value %s: tag %q, want %q", tt.uid, tt.value, got, tt.want)
 		}
 	}
 }

@@ -1,12 +1,6 @@
 package line
 
-import (
-	"bytes"
-	"errors"
-	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "bytes"
 
 // Members walks the members of the object in text behind its head, in order,
 // until yield returns false. Text must be a line whose crc was verified; what
@@ -33,6 +27,25 @@ func Members(text []byte, from int, yield func(name, value []byte) bool) {
 	}
 }
 
+// KindAndKey returns the raw JSON of the first two members of a verified line, behind its
+// head, if they are its kind and its key.
+func KindAndKey(rest []byte) (kind, key []byte, ok bool) {
+	const first, second = `"kind":"`, `,"key":"`
+	if len(rest) < len(first) || string(rest[:len(first)]) != first {
+		return nil, nil, false
+	}
+	end := skipString(rest, len(first)-1)
+	if end < 0 || len(rest)-end < len(second) || string(rest[end:end+len(second)]) != second {
+		return nil, nil, false
+	}
+	start := end + len(second) - 1
+	stop := skipString(rest, start)
+	if stop < 0 {
+		return nil, nil, false
+	}
+	return rest[len(first)-1 : end], rest[start:stop], true
+}
+
 // Member returns the raw JSON of one member of a verified line, nil if absent.
 func Member(text []byte, from int, name string) []byte {
 	var found []byte
@@ -44,13 +57,6 @@ func Member(text []byte, from int, name string) []byte {
 		return true
 	})
 	return found
-}
-
-// Unclosed reports whether text is the beginning of a JSON value and not all of it.
-func Unclosed(text []byte) bool {
-	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	err := dec.SkipValue()
-	return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // skipString returns the index behind the string that starts at i, or -1.
@@ -107,13 +113,13 @@ func skipValue(b []byte, i int) int {
 
 // Override appends to dst the members of a verified line from its kind on, up to
 // and including the closing brace, with one member set to raw JSON: in its place if
-// the line has it, else behind the member "at". Padding belongs to a place in a file
-// and is left out.
+// the line has it, else behind the member "at". Padding and the run's tag belong to a
+// place in a file and are left out.
 func Override(dst, text []byte, from int, name string, raw []byte) []byte {
 	has := Member(text, from, name) != nil
 	first := true
 	Members(text, from, func(n, v []byte) bool {
-		if string(n) == "pad" {
+		if string(n) == "pad" || string(n) == "run" {
 			return true
 		}
 		if !first {

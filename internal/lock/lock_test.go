@@ -37,7 +37,7 @@ func refused(t *testing.T, path string) lock.Owner {
 	l, err := lock.Acquire(path)
 	if err == nil {
 		l.Release() //nolint:errcheck // the test has failed already
-		t.Fatal("two owners")
+		t.Fatal("invariant 9: two owners")
 	}
 	held, ok := errors.AsType[*lock.HeldError](err)
 	if !ok || held.Path != path {
@@ -115,7 +115,7 @@ func TestProbeDoesNotDisturb(t *testing.T) {
 	wg.Wait()
 }
 
-// TestOneOwner: of many that try at once never two have the lock.
+// TestOneOwner: rule 18, invariant 9, of many that try at once never two have the lock.
 func TestOneOwner(t *testing.T) {
 	path := lockPath(t)
 	var owners, got atomic.Int32
@@ -132,7 +132,7 @@ func TestOneOwner(t *testing.T) {
 				}
 				got.Add(1)
 				if n := owners.Add(1); n != 1 {
-					t.Errorf("%d owners", n)
+					t.Errorf("invariant 9: %d owners", n)
 				}
 				owners.Add(-1)
 				release(t, l)
@@ -203,7 +203,7 @@ func TestLockFileRemoved(t *testing.T) {
 	release(t, other)
 }
 
-// TestRemovedWhileAcquiring: somebody removes "stale" locks all the time. Acquire goes
+// TestRemovedWhileAcquiring: rule 16, somebody removes "stale" locks all the time. Acquire goes
 // on until the file it locked is the one that has the name.
 func TestRemovedWhileAcquiring(t *testing.T) {
 	path := lockPath(t)
@@ -227,7 +227,7 @@ func TestRemovedWhileAcquiring(t *testing.T) {
 	wg.Wait()
 }
 
-// TestNotALockFile: a link is never followed, and what is no file no lock.
+// TestNotALockFile: rule 21, a link is never followed, and what is no file no lock.
 func TestNotALockFile(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "precious")

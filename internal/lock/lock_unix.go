@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const noFollow = unix.O_NOFOLLOW
+const noFollow = unix.O_NOFOLLOW | unix.O_NONBLOCK // nor waiting for the other end of a FIFO
 
 func tryLock(f *os.File) error       { return flock(f, unix.LOCK_EX) }
 func tryLockShared(f *os.File) error { return flock(f, unix.LOCK_SH) }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,6 +21,7 @@ type plan struct {
 	lossless       bool // whatever encodes decodes to the same text, no need to try
 	pointerMethods bool // has methods that encode only where an address can be taken
 	err            error
+	size           atomic.Int64 // of the last text
 }
 
 var plans sync.Map // reflect.Type → *plan

@@ -101,7 +101,7 @@ func Encode(v any) ([]byte, error) {
 	if p.pointerMethods {
 		from = pointerTo(v)
 	}
-	text, err := json.Marshal(from, opts)
+	text, err := p.marshal(from, opts)
 	if err != nil {
 		return nil, encodeError(err)
 	}

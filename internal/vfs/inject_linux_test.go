@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -109,12 +110,33 @@ func TestDropCacheDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("dropped from an offset within a folio: %d KB behind it are still cached", cached(t, f.Name(), size/2+64<<10, size)>>10)
-	if err := f.DropCache(0); err != nil {
+	left := size
+	for try := 0; try < 5 && left > 0; try++ { // the kernel may be at a page for a moment
+		time.Sleep(time.Duration(try) * 10 * time.Millisecond)
+		if err := f.DropCache(0); err != nil {
+			t.Fatal(err)
+		}
+		left = cached(t, f.Name(), 0, size)
+	}
+	switch kind := fileSystem(t, f.Name()); kind {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC:
+		if left > 0 {
+			t.Errorf("%d of %d bytes are still cached", left, size)
+		}
+	default:
+		if left > 0 {
+			t.Skipf("NOT TESTED: this file system (%#x) keeps %d bytes cached", kind, left)
+		}
+	}
+}
+
+// fileSystem is the kind of the file system that a file is on.
+func fileSystem(t *testing.T, name string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(name, &st); err != nil {
 		t.Fatal(err)
 	}
-	if left := cached(t, f.Name(), 0, size); left > 0 {
-		t.Skipf("NOT TESTED: this file system keeps %d bytes cached", left)
-	}
+	return int64(st.Type)
 }
 
 // cached counts the bytes of a file, from from to size, that the page cache holds.

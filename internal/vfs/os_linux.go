@@ -29,6 +29,15 @@ func control(f *os.File, op string, fn func(fd int) error) error {
 	return nil
 }
 
+// renameExclusive renames and replaces nothing. Not every file system can.
+func renameExclusive(oldname, newname string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, oldname, unix.AT_FDCWD, newname, unix.RENAME_NOREPLACE)
+	if err != nil {
+		return &os.LinkError{Op: "renameat2", Old: oldname, New: newname, Err: err}
+	}
+	return nil
+}
+
 // dropCache works on clean pages only: callers sync first. The kernel drops whole
 // folios, so the range starts at off rounded up; callers round down.
 func dropCache(f *os.File, off int64) error {

@@ -14,6 +14,11 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 
 func rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 
+// RenameNew is [RenameNew] with what the kernel has for it.
+func (o osFS) RenameNew(oldname, newname string) error {
+	return renameNew(o, oldname, newname, renameExclusive)
+}
+
 func syncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {

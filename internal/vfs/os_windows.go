@@ -53,7 +53,17 @@ func openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 // rename asks for write-through, since Windows cannot sync a directory, and tries again
 // for a while when somebody holds the file (see golang/go#32188).
 func rename(oldname, newname string) error {
-	err := whileHeld(func() error { return move(oldname, newname) }, isHeld, time.Now, time.Sleep)
+	err := whileHeld(func() error { return move(oldname, newname, true) }, isHeld, time.Now, time.Sleep)
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: oldname, New: newname, Err: err}
+	}
+	return nil
+}
+
+// RenameNew is [RenameNew]. A move replaces nothing unless it is told to; and unlike a link it
+// writes through.
+func (osFS) RenameNew(oldname, newname string) error {
+	err := whileHeld(func() error { return move(oldname, newname, false) }, isHeld, time.Now, time.Sleep)
 	if err != nil {
 		return &os.LinkError{Op: "rename", Old: oldname, New: newname, Err: err}
 	}
@@ -64,7 +74,7 @@ func isHeld(err error) bool {
 	return errors.Is(err, windows.ERROR_ACCESS_DENIED) || errors.Is(err, windows.ERROR_SHARING_VIOLATION)
 }
 
-func move(oldname, newname string) error {
+func move(oldname, newname string, replace bool) error {
 	from, err := windows.UTF16PtrFromString(oldname)
 	if err != nil {
 		return err
@@ -76,8 +86,12 @@ func move(oldname, newname string) error {
 	if err != nil {
 		return err
 	}
-	err = windows.MoveFileEx(from, &to[0], windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
-	if isHeld(err) && moveOpen(from, to) == nil {
+	flags := uint32(windows.MOVEFILE_WRITE_THROUGH)
+	if replace {
+		flags |= windows.MOVEFILE_REPLACE_EXISTING
+	}
+	err = windows.MoveFileEx(from, &to[0], flags)
+	if replace && isHeld(err) && moveOpen(from, to) == nil {
 		return nil
 	}
 	return err

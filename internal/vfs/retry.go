@@ -22,10 +22,10 @@ func OnceMore[T any](fn func() (T, error)) (T, error) {
 // error of a flush after which the same flush may be asked for again.
 func interrupted(err error) bool { return errors.Is(err, syscall.EINTR) }
 
-// untilNotInterrupted calls a flush until it ends otherwise than by a signal.
-func untilNotInterrupted(flush func() error) error {
+// untilNotInterrupted makes a call, such as a flush, until it ends otherwise than by a signal.
+func untilNotInterrupted(call func() error) error {
 	for {
-		if err := flush(); !interrupted(err) {
+		if err := call(); !interrupted(err) {
 			return err
 		}
 	}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/dirstore"
 	"github.com/pawlgo/pawl/internal/journalfile"
 	"github.com/pawlgo/pawl/internal/lock"
+	"github.com/pawlgo/pawl/internal/regular"
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
@@ -34,6 +36,7 @@ type Report struct {
 	Lost       []journal.Lost `json:"lost,omitempty"`        // stretches of bytes given up
 	Missing    [][2]int64     `json:"missing,omitempty"`     // numbers of records given up, as ranges
 	States     int            `json:"states,omitempty"`      // states given up because one before them is missing
+	Inferred   []string       `json:"inferred,omitempty"`    // records that must be among the missing ones: written anew
 	HeaderLost bool           `json:"header_lost,omitempty"` // the run's identity is new: idempotency keys change
 	Aside      string         `json:"aside,omitempty"`       // where the original is kept
 	DryRun     bool           `json:"dry_run,omitempty"`     // nothing was changed
@@ -50,14 +53,11 @@ type Options struct {
 //
 // When it returns nil the repaired journal is durable and at its path. A journal that
 // is not damaged is left as it is (Needed is false). Errors match [ErrOwned],
-// [journal.ErrNewerFormat], fs.ErrNotExist, or [journal.ErrCorrupt] if not one record can be
+// [journal.ErrNewerFormat], fs.ErrNotExist, fs.ErrInvalid (not a regular file; in a store also a
+// link), or [journal.ErrCorrupt] if not one record can be
 // read; nothing was changed then.
 func Journal(path string, opts Options) (*Report, error) {
-	// Where the journal really is decides which lock is its owner's.
-	resolved, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		resolved, err = filepath.Abs(resolved)
-	}
+	resolved, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,16 +73,45 @@ func Journal(path string, opts Options) (*Report, error) {
 	var warnings []string
 	rep, err := journalfile.Repair(vfs.OS, resolved, who, opts.DryRun, func(w string) { warnings = append(warnings, w) })
 	if rep == nil {
+		if held, ok := errors.AsType[*lock.HeldError](err); ok { // its owner's lock file was removed
+			err = fmt.Errorf("%w: %w", ErrOwned, held)
+		}
 		return nil, err
 	}
 	out := &Report{
 		Path: path, Needed: rep.Needed, Kept: rep.Kept, Lost: rep.Lost, Missing: rep.Missing,
-		States: rep.States, HeaderLost: rep.HeaderLost, Aside: rep.Aside, DryRun: opts.DryRun,
+		States: rep.States, Inferred: rep.Inferred, HeaderLost: rep.HeaderLost, Aside: rep.Aside, DryRun: opts.DryRun,
 	}
 	if rep.Why != nil {
 		out.Damage = rep.Why.Error()
 	}
 	return out, err
+}
+
+// resolve returns where the journal really is, which decides which lock is its owner's. Links
+// that lead to it are followed, but for one in the place of a run's journal: that leads out of
+// the store.
+func resolve(path string) (string, error) {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	resolved := filepath.Join(dir, filepath.Base(path))
+	if who, _ := identify(resolved); who.Store == "" {
+		if resolved, err = filepath.EvalSymlinks(resolved); err != nil {
+			return "", err
+		}
+	}
+	fi, err := os.Lstat(resolved)
+	if err == nil {
+		if err = regular.Check(fi); err != nil {
+			err = &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
+	return resolved, err
 }
 
 // own takes the lock, or only looks whether somebody has it.

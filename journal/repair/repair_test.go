@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/journal"
 	"github.com/pawlgo/pawl/journal/repair"
 )
@@ -188,4 +190,44 @@ func TestRepairStates(t *testing.T) {
 		t.Errorf("%d entries after the repair", n)
 	}
 	save(n, 30)
+}
+
+// The state of a renamed step goes on under the new key: damage elsewhere costs nothing of it.
+func TestRepairKeepsStatesBehindAliases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	var text []byte
+	crc, seq := uint32(0), int64(0)
+	add := func(b *line.Body) {
+		seq++
+		text, crc = line.Append(text, crc, seq, seq-1, b.Bytes())
+	}
+	state := func(key, text string) *line.Body {
+		return line.NewBody(journal.KindState, key, time.Time{}).Str("sum", fmt.Sprintf("%08x", line.Checksum([]byte(text))))
+	}
+	add(line.NewBody(journal.KindRun, "", time.Time{}).Int("format", 1).Str("id", "r").Str("uid", "00112233445566778899aabbccddeeff").Int("inc", 1))
+	damaged := len(text) + 60
+	add(line.NewBody(journal.KindAttempt, "", time.Time{}).Int("n", 1).Str("host", strings.Repeat("h", 99)))
+	add(state("old", "[1]").CleanValue([]byte("[1]")))
+	add(line.NewBody(journal.KindAlias, "new", time.Time{}).Str("from", "old"))
+	add(state("new", "[1,2]").Raw("patch", []byte(`[{"op":"add","path":"/-","value":2}]`)))
+	text[damaged] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := repair.Journal(path, repair.Options{}); err != nil || rep.States != 0 || !rep.Needed {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fold, _, err := journal.ReadFile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := fold.State("new", func(s journal.Span) (*journal.Record, error) { return journal.RecordAt(f, s) })
+	if string(got) != "[1,2]" || err != nil {
+		t.Errorf("the state is %s, %v", got, err)
+	}
 }

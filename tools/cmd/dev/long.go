@@ -21,7 +21,8 @@ import (
 // long runs every test with PAWL_LONG=1, which makes the long ones do all that
 // they can, and PAWL_SEED set, from which those that draw at random start. Each
 // test is a process of its own, and each that passed is remembered for this exact
-// state of the sources: a second start goes on where the first was interrupted.
+// state of the sources: a second start goes on where the first was interrupted. Tests
+// that are parts of one find in PAWL_LONG_DIR what those before them left there.
 // There is no budget; a test that takes longer than -timeout is taken to hang.
 func long(ctx context.Context, p *project, fs *flag.FlagSet, args []string) error {
 	seed := fs.Uint64("seed", 0, "the seed, to repeat a run; drawn at random by default")
@@ -51,6 +52,15 @@ func long(ctx context.Context, p *project, fs *flag.FlagSet, args []string) erro
 	fmt.Printf("long tests of sources %s, seed %d (again: make long SEED=%d)\n", hash, led.Seed, led.Seed)
 
 	s := longSuite{led: led, bin: filepath.Join(out, "pkg.test"), limit: *limit}
+	s.dir = filepath.Join(out, fmt.Sprintf("%s-%d", hash, led.Seed))
+	if *fresh {
+		if err := os.RemoveAll(s.dir); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return err
+	}
 	defer os.Remove(s.bin)
 	var results []suite.Result
 	for _, m := range picked {
@@ -73,6 +83,7 @@ func long(ctx context.Context, p *project, fs *flag.FlagSet, args []string) erro
 type longSuite struct {
 	led    *ledger.Ledger
 	bin    string // the test binary of the package at hand
+	dir    string // what tests leave for others
 	limit  time.Duration
 	before int // tests that were not run, for they had passed
 }
@@ -125,7 +136,7 @@ func (s *longSuite) test(ctx context.Context, pkg, dir, name string, r *suite.Re
 		s.before++
 		return nil
 	}
-	env := append(suite.Env(), "PAWL_LONG=1", "PAWL_SEED="+strconv.FormatUint(s.led.Seed, 10))
+	env := append(suite.Env(), "PAWL_LONG=1", "PAWL_LONG_DIR="+s.dir, "PAWL_SEED="+strconv.FormatUint(s.led.Seed, 10))
 	start := time.Now()
 	rep, err := suite.Start(ctx, dir, env, suite.Options{Out: os.Stdout}, "go", "tool", "test2json", "-p", pkg,
 		s.bin, "-test.v=test2json", "-test.run=^"+name+"$", "-test.timeout="+s.limit.String())

@@ -100,15 +100,19 @@ func chatter(line string) bool {
 	return line == "PASS\n" || line == "testing: warning: no tests to run\n" || strings.HasSuffix(line, "[no test files]\n")
 }
 
+// progress begins the lines of a test that are for somebody who waits for it.
+const progress = "progress: "
+
 // test handles an event of a test.
 func (rep *Report) test(e event, held map[string][]string, w io.Writer, verbose bool) {
 	name := e.Package + "." + e.Test
 	switch e.Action {
 	case "output":
-		if verbose {
+		isProgress := strings.HasPrefix(e.Output, progress)
+		if verbose || isProgress {
 			io.WriteString(w, e.Output)
 		}
-		if !strings.HasPrefix(e.Output, "=== ") {
+		if !isProgress && !strings.HasPrefix(e.Output, "=== ") {
 			held[name] = append(held[name], e.Output)
 		}
 		return

@@ -14,6 +14,7 @@ const stream = `go: downloading something
 {"Action":"run","Package":"m/a","Test":"TestGood"}
 {"Action":"output","Package":"m/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
 {"Action":"output","Package":"m/a","Test":"TestGood","Output":"    a_test.go:9: chatter\n"}
+{"Action":"output","Package":"m/a","Test":"TestGood","Output":"progress: half done\n"}
 {"Action":"pass","Package":"m/a","Test":"TestGood","Elapsed":1.5}
 {"Action":"output","Package":"m/a","Test":"TestBad","Output":"    a_test.go:12: it broke\n"}
 {"Action":"output","Package":"m/a","Test":"TestBad","Output":"--- FAIL: TestBad (0.00s)\n"}
@@ -53,6 +54,7 @@ func TestRead(t *testing.T) {
 	}
 	const want = `go: downloading something
 b.go:2:12: undefined: y
+progress: half done
     a_test.go:12: it broke
 --- FAIL: TestBad (0.00s)
 FAIL	m/a	0.012s

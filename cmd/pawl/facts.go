@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawlgo/pawl/journal"
+)
+
+// facts says in short what a record holds.
+func (a *app) facts(r *journal.Record) string {
+	var f []string
+	add := func(format string, args ...any) { f = append(f, fmt.Sprintf(format, args...)) }
+	if try := r.Int("try"); try > 0 {
+		add("try %d", try)
+	}
+	if r.Member("us") != nil {
+		add("took %s", took(time.Duration(r.Int("us"))*time.Microsecond))
+	}
+	switch r.Kind {
+	case journal.KindRun:
+		add("format %d", r.Int("format"))
+		if kind := r.Str("run_kind"); kind != "" {
+			add("kind %s", cell(kind))
+		}
+		if id := r.Int("inc"); id > 1 {
+			add("incarnation %d", id)
+		}
+		for _, l := range labelsOf(r) {
+			add("label %s", l)
+		}
+	case journal.KindAttempt:
+		add("attempt %d by process %d on %s", r.Int("n"), r.Int("pid"), inline(r.Str("host")))
+	case journal.KindMap:
+		add("%s", count(int(r.Int("total")), "item"))
+	case journal.KindState:
+		if r.Member("schema") != nil {
+			add("schema %d", r.Int("schema"))
+		}
+		if patch := r.Member("patch"); patch != nil {
+			add("patch of %d bytes", len(patch))
+		}
+	case journal.KindEpoch:
+		add("older records are not used any more")
+		a.signed(r, add)
+	case journal.KindAlias:
+		add("goes on with what is recorded under %s", cell(r.Str("from")))
+	case journal.KindNote:
+	case journal.KindStep:
+		a.signed(r, add)
+	case journal.KindStart:
+		if r.Bool("once") {
+			add("at most once")
+		}
+	case journal.KindExport:
+		add("ends an export of %s", count(int(r.Int("records")), "record"))
+	case journal.KindClear:
+		add("starts over")
+	case journal.KindRepair:
+		add("repaired, %s given up", count(int(r.Int("lost")), "stretch"))
+		if from := r.Int("missing_from"); from > 0 {
+			add("records missing between %d and %d", from, r.Int("missing_to"))
+		}
+	case journal.KindFail, journal.KindComplete, journal.KindFailed, journal.KindInterrupted:
+	default:
+		add("not known to this version, %d bytes", len(r.Text))
+	}
+	if v, ok := r.Value(); ok {
+		add("%d bytes", len(v))
+	}
+	if n := r.Int("was"); n > 0 {
+		add("was record %d before the journal was rewritten", n)
+	}
+	if n := r.Int("unasked"); n > 0 {
+		add("%s that nobody asked for", count(int(n), "recorded step"))
+	}
+	if e := r.Str("error"); e != "" {
+		add("%s", a.errorText(e))
+	}
+	return strings.Join(f, ", ")
+}
+
+// signed says who decided what a record says, and why.
+func (a *app) signed(r *journal.Record, add func(format string, args ...any)) {
+	if by := r.Str("by"); by != "" {
+		add("resolved by %s", inline(by))
+	}
+	if why := r.Str("reason"); why != "" {
+		add("because: %s", a.errorText(why))
+	}
+}
+
+// labelsOf returns the labels in a first record, as NAME=VALUE, in their order.
+func labelsOf(r *journal.Record) (all []string) {
+	fold := journal.NewFold()
+	fold.Apply(r)
+	for _, name := range slices.Sorted(maps.Keys(fold.Header.Labels)) {
+		all = append(all, cell(name)+"="+cell(fold.Header.Labels[name]))
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pawlgo/pawl/journal"
+)
+
+// stepView is a step as it is shown.
+type stepView struct {
+	Key         string          `json:"key"`
+	Status      string          `json:"status"`
+	Map         *string         `json:"map"`          // of which it is an item
+	AtMostOnce  bool            `json:"at_most_once"` // in doubt, it does not run again by itself
+	Tries       int64           `json:"tries"`
+	TookSeconds float64         `json:"took_seconds"`
+	StartedAt   jsonTime        `json:"started_at"` // of the last try
+	EndedAt     jsonTime        `json:"ended_at"`
+	Seq         int64           `json:"seq"` // newest record
+	Bytes       int64           `json:"bytes"`
+	Error       *string         `json:"error"`
+	Note        json.RawMessage `json:"note"` // the newest, null if none or larger than 4 KiB
+
+	took  time.Duration
+	first int64
+}
+
+// maxNote bounds the notes that are shown with a step, in bytes.
+const maxNote = 4 << 10
+
+// readSteps reads the steps of a journal in one pass, without results. On damage
+// it returns those before it, with the error.
+func readSteps(ctx context.Context, path string, owned bool) ([]stepView, *journal.Fold, error) {
+	type times struct {
+		start, end time.Time
+		err        string
+	}
+	// By what the fold makes of a step, which goes along when a step is renamed.
+	at := map[*journal.Step]times{}
+	fold := journal.NewFold()
+	f, err := journal.Open(path)
+	if err != nil {
+		return nil, fold, err
+	}
+	defer f.Close()
+	_, err = journal.EachFile(f, func(r *journal.Record) error {
+		fold.Apply(r)
+		switch r.Kind {
+		case journal.KindStart:
+			at[fold.Steps[r.Key]] = times{start: r.Time()}
+		case journal.KindStep, journal.KindFail:
+			t := at[fold.Steps[r.Key]]
+			t.end, t.err = r.Time(), r.Str("error")
+			at[fold.Steps[r.Key]] = t
+		}
+		return ctx.Err()
+	})
+	views := make([]stepView, 0, len(fold.Steps))
+	for key, s := range fold.Steps {
+		v := stepView{
+			Key: key, Status: s.Status.String(), Map: text(s.Map), AtMostOnce: s.Once, Tries: s.Tries, Seq: s.Seq, Bytes: s.Len,
+			took: s.Took, TookSeconds: seconds(s.Took), first: s.First, Note: raw(readNote(f, fold.Notes[key])),
+		}
+		t := at[s]
+		v.StartedAt, v.EndedAt, v.Error = jsonTime(t.start), jsonTime(t.end), text(t.err)
+		if s.Status == journal.StepRunning {
+			v.took, v.TookSeconds = 0, 0 // of the try before
+			if !owned {
+				v.Status = "in_doubt"
+			}
+		}
+		views = append(views, v)
+	}
+	slices.SortFunc(views, func(x, y stepView) int { return cmp.Compare(x.first, y.first) })
+	return views, fold, err
+}
+
+// readNote returns the text of a note in one line, nil if there is none or it is large. What
+// is wrong with one shows elsewhere.
+func readNote(f *os.File, span journal.Span) []byte {
+	if span.Len == 0 || span.Len > 8*maxNote {
+		return nil
+	}
+	rec, err := journal.RecordAt(f, span)
+	if err != nil {
+		return nil
+	}
+	text, ok := rec.Value()
+	if !ok || len(text) > maxNote {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// note is what is shown of a step's note, "-" if there is none.
+func (v *stepView) note() string {
+	if string(v.Note) == "null" {
+		return "-"
+	}
+	return inline(string(v.Note))
+}

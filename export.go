@@ -1,0 +1,103 @@
+package pawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/pawlgo/pawl/internal/runid"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
+)
+
+// Export writes a copy of a run to w, which [Store.Import] takes on any machine: the
+// records of its journal, one JSON object a line, each with its checksum, and at the end
+// one that says that nothing is missing. It takes no lock, changes nothing, and may be
+// called while another process works on the run: the copy is then the run as it stood
+// at one moment between the call and its end, with everything that was acknowledged
+// before the call. All of it is durable in the store when Export returns nil.
+//
+// If Export returns an error, what w got until then is no export, and Import refuses it.
+// A damaged journal is [ErrCorrupt] with its place, and nothing is written to w. The other
+// errors are [ErrNotFound], [ErrNewerFormat], [ErrInvalid] (the ID), and those of w and the
+// file system.
+func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
+	const op = "export"
+	if err := s.checkOpen(op, id); err != nil {
+		return err
+	}
+	if err := runid.Check(id); err != nil {
+		return invalidID(op, id, err)
+	}
+	path := s.dir.Journal(id)
+	// All from one descriptor: a compaction may replace the file meanwhile.
+	f, err := vfs.OpenRegular(s.dir.FS, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &RunError{Op: op, RunID: id, Path: path, Err: ErrNotFound, Hint: "nothing was created; list the runs with: pawl ls"}
+	}
+	if err != nil {
+		return &RunError{Op: op, RunID: id, Err: err}
+	}
+	defer f.Close()
+	if err := exportFile(ctx, f, id, w); err != nil {
+		if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerFormat) {
+			return openError(id, path, journal.WithPath(err, path))
+		}
+		return &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: "the run is as it was; what was written of the copy is no export"}
+	}
+	return nil
+}
+
+func exportFile(ctx context.Context, f vfs.File, id string, w io.Writer) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := checkRegular(st); err != nil {
+		return err
+	}
+	fold, tail, err := journal.Verify(f, st.Size(), func(*journal.Record) error { return ctxErr(ctx) })
+	if err != nil {
+		return err
+	}
+	if fold.Header.RunID != id {
+		return &journal.CorruptError{Seq: 1, Reason: fmt.Sprintf("it holds run %q", fold.Header.RunID)}
+	}
+	if err := syncReader(f); err != nil {
+		return fmt.Errorf("it is not known whether the newest records are durable: %w", err)
+	}
+	return journal.Export(ctxWriter{ctx, w}, f, tail.End)
+}
+
+// syncReader makes durable what was read from a file: its owner may not have flushed it
+// yet. Who may only read has nothing to flush.
+func syncReader(f vfs.File) error {
+	err := f.Sync()
+	if err != nil && (vfs.IsReadOnly(err) || vfs.IsUnsupported(err) || errors.Is(err, fs.ErrPermission)) {
+		return nil
+	}
+	return err
+}
+
+// ctxErr returns why ctx is done, nil while it is not.
+func ctxErr(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return nil
+}
+
+// ctxWriter writes until ctx is done.
+type ctxWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (c ctxWriter) Write(b []byte) (int, error) {
+	if err := ctxErr(c.ctx); err != nil {
+		return 0, err
+	}
+	return c.w.Write(b)
+}

@@ -1,0 +1,141 @@
+package pawl_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// planted is a bug of the engine: pieces of the code changed so that they are wrong when
+// PLANTED is true.
+type planted struct {
+	name  string
+	edits []planting
+}
+
+type planting struct{ file, from, to string }
+
+// one is a bug in one place.
+func one(name, file, from, to string) planted {
+	return planted{name, []planting{{file, from, to}}}
+}
+
+var plantedBugs = []planted{
+	{"the result is returned from memory", []planting{
+		{"step.go", "var out, zero T\n\tvar c stepConfig", "var out, zero T\n\tvar live *T\n\tvar c stepConfig"},
+		{"step.go", "return fn(ctx)\n\t\t},\n\t}\n\tfull", "v, err := fn(ctx)\n\t\t\tif PLANTED {\n\t\t\t\tlive = &v\n\t\t\t}\n\t\t\treturn v, err\n\t\t},\n\t}\n\tfull"},
+		{"step.go", "return zero, err\n\t}\n\treturn out, nil", "return zero, err\n\t}\n\tif live != nil {\n\t\treturn *live, nil\n\t}\n\treturn out, nil"},
+	}},
+	one("nested keys are not cleared on a new try", "step.go", "r.askAnew(key) // a new try", "if !PLANTED {\n\t\t\tr.askAnew(key)\n\t\t} // a new try"),
+	one("an epoch keeps what is recorded inside", "journal/steps.go", "for k := range f.Inside(key) {\n\t\tf.drop(k)", "for k := range f.Inside(key) {\n\t\tif PLANTED {\n\t\t\tbreak\n\t\t}\n\t\tf.drop(k)"),
+	one("an epoch keeps states", "journal/steps.go", "delete(f.Saved, key)", "if !PLANTED {\n\t\tdelete(f.Saved, key)\n\t}"),
+	one("the fingerprint of items is ignored", "map.go", "f.Text, f.Outline = nil, nil", "if PLANTED {\n\t\t\t\tf.Digest = \"\"\n\t\t\t}\n\t\t\tf.Text, f.Outline = nil, nil"),
+	one("a changed input is not seen", "step.go", "return input != nil && st.InputDiffers", "return !PLANTED && input != nil && st.InputDiffers"),
+	one("a changed input of the run is not seen", "run.go", "case input.Digest != \"\" &&", "case !PLANTED && input.Digest != \"\" &&"),
+	one("a state is saved before it was loaded", "run_state.go", "if exists && !st.loaded {", "if exists && !st.loaded && !PLANTED {"),
+	one("no start record", "step_record.go", "\terr = r.record(b.Bytes(), c.once, func(", "\tif PLANTED {\n\t\treturn try, nil\n\t}\n\terr = r.record(b.Bytes(), c.once, func("),
+	one("a failure is recorded as a result", "step_record.go", "line.NewBody(journal.KindFail, key,", "line.NewBody(map[bool]string{true: journal.KindStep, false: journal.KindFail}[PLANTED], key,"),
+	one("tries are counted anew on each start", "step_record.go", "try = st.Tries\n", "if try = st.Tries; PLANTED && st.Seq < r.log.Durable() {\n\t\t\ttry = 0\n\t\t}\n"),
+	one("AtMostOnce runs again", "step_record.go", "inDoubt := st != nil", "inDoubt := !PLANTED && st != nil"),
+	one("a cancellation is recorded as a failure", "step_record.go", "if s.interrupted(err) {", "if s.interrupted(err) && !PLANTED {"),
+	one("a cancellation loses a finished step", "step.go", "\ttext, err := r.encode(v)\n", "\tif PLANTED && s.base.Err() != nil {\n\t\treturn r.stopped(s, key)\n\t}\n\ttext, err := r.encode(v)\n"),
+	one("a panic is swallowed", "step.go", "if p != nil {\n\t\t\tpanic(p)", "if p != nil && !PLANTED {\n\t\t\tpanic(p)"),
+	one("a done key may be asked again", "step.go", "switch r.asked[key] {\n\tcase stepRunning", "if PLANTED && r.asked[key] == stepDone {\n\t\tdelete(r.asked, key)\n\t}\n\tswitch r.asked[key] {\n\tcase stepRunning"),
+	one("a Map does not wait for the others", "map.go", "wg.Wait()", "if !PLANTED || !m.stopped() {\n\t\twg.Wait()\n\t}"),
+	one("a Map goes on after a failure", "map.go", "m.stop = m.stop || err != nil\n", "m.stop = m.stop || err != nil && !PLANTED\n"),
+	one("a Map begins with what failed", "map.go", "case rec != nil && rec.Status == journal.StepFailed:", "case rec != nil && rec.Status == journal.StepFailed && !PLANTED:"),
+	one("the first note counts", "journal/state.go", "if span.Seq > newest.Seq {", "if span.Seq > newest.Seq && !(known && PLANTED) {"),
+	one("a compacted journal lacks the newest note", "journal/keep.go", "keep[n.Seq] = true", "keep[n.Seq] = !PLANTED"),
+	one("a compacted journal lacks older results", "journal/keep.go", "keep[s.Seq] = true", "keep[s.Seq] = !PLANTED || s.Seq > f.attemptSeq"),
+	one("a compacted journal lacks where an idempotency key comes from", "journal/keep.go", "keep[seq] = true", "keep[seq] = keep[seq] || !PLANTED"),
+	one("the idempotency key is without epochs", "journal/alias.go", "e.n > 0 {\n\t\t\tfmt.Fprintf", "e.n > 0 && !PLANTED {\n\t\t\tfmt.Fprintf"),
+	{"an alias overwrites", []planting{
+		{"alias.go", "|| r.known(key) ||", "|| r.known(key) && !PLANTED ||"},
+		{"journal/alias.go", "s != nil && f.Steps[now] == nil {", "s != nil && (f.Steps[now] == nil || PLANTED) {"},
+	}},
+	one("a complete run runs again", "run.go", "if fold.Status == journal.Complete {\n\t\treturn r.finishedAlready()", "if fold.Status == journal.Complete && !PLANTED {\n\t\treturn r.finishedAlready()"),
+	one("a resolution is none", "resolve.go", "line.NewBody(journal.KindStep, key,", "line.NewBody(map[bool]string{true: journal.KindFail, false: journal.KindStep}[PLANTED], key,"),
+	one("the run stays open to others while it is worked on", "run.go", "if r.lock, err = r.store.dir.Acquire(r.id); err == nil {", "if r.lock, err = r.store.dir.Acquire(r.id); err == nil {\n\t\tif PLANTED {\n\t\t\tr.lock.Release()\n\t\t}"),
+}
+
+// TestPlantedEngineBugs builds the package with all of these bugs, each asleep, and wakes
+// one at a time: random programs must find it, in as many programs as make test runs.
+func TestPlantedEngineBugs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the package anew")
+	}
+	t.Parallel()
+	bin := buildPlanted(t)
+	run := func(t *testing.T, name, programs string) (string, time.Duration) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, bin, "-test.run=^TestRandomPrograms$", "-test.timeout=90s")
+		cmd.Env = append(os.Environ(), "PAWL_PLANTED="+name, "PAWL_PROGRAMS="+programs, "PAWL_SEED=")
+		begin := time.Now()
+		out, _ := cmd.CombinedOutput() // fails, one hopes
+		return string(out), time.Since(begin)
+	}
+	if out, _ := run(t, "", "100"); !strings.Contains(out, "\nPASS") && !strings.HasPrefix(out, "PASS") {
+		t.Fatalf("without a bug there is one:\n%s", out)
+	}
+	found := regexp.MustCompile(`PAWL_SEED=\d+ after \d+ events: .{0,150}`)
+	ran := regexp.MustCompile(`(\d+) programs,`)
+	for _, b := range plantedBugs {
+		t.Run(b.name, func(t *testing.T) {
+			out, took := run(t, b.name, "1500")
+			if why := found.FindString(out); why != "" && strings.Contains(out, "--- FAIL: TestRandomPrograms") {
+				t.Logf("found three times in %s (%v): %s", ran.FindString(out), took.Round(time.Millisecond), why)
+				return
+			}
+			t.Errorf("not found:\n%s", out[:min(len(out), 3000)])
+		})
+	}
+}
+
+// buildPlanted builds the tests with all planted bugs.
+func buildPlanted(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs(".")
+	ckNil(t, err)
+	tmp := t.TempDir()
+	texts := map[string]string{"journal/planted.go": "package journal\n\nimport \"os\"\n\nvar planted = os.Getenv(\"PAWL_PLANTED\")\n\n// Planted reports whether a bug is awake.\nfunc Planted(name string) bool { return planted == name }\n"}
+	for _, b := range plantedBugs {
+		for _, e := range b.edits {
+			text := texts[e.file]
+			if text == "" {
+				raw, err := os.ReadFile(e.file)
+				ckNil(t, err)
+				text = string(raw)
+			}
+			if n := strings.Count(text, e.from); n != 1 {
+				t.Fatalf("%s: %q is there %d times: change this table with the code", e.file, e.from, n)
+			}
+			call := "journal.Planted"
+			if strings.HasPrefix(e.file, "journal/") {
+				call = "Planted"
+			}
+			texts[e.file] = strings.Replace(text, e.from, strings.ReplaceAll(e.to, "PLANTED", call+`("`+b.name+`")`), 1)
+		}
+	}
+	replace := map[string]string{}
+	for file, text := range texts {
+		name := filepath.Join(tmp, strings.ReplaceAll(file, "/", "-"))
+		ckNil(t, os.WriteFile(name, []byte(text), 0o600))
+		replace[filepath.Join(root, filepath.FromSlash(file))] = name
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	ckNil(t, err)
+	overlay, bin := filepath.Join(tmp, "overlay.json"), filepath.Join(tmp, "planted.test.exe")
+	ckNil(t, os.WriteFile(overlay, list, 0o600))
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", bin, ".")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building with the bugs: %v\n%s", err, out)
+	}
+	return bin
+}
