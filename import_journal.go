@@ -123,16 +123,10 @@ func (m *move) checkEnd(last string, fold *journal.Fold, tail journal.Tail) erro
 // the run gets another identity: no service can tell by the idempotency key that it has
 // been asked before.
 func (m *move) inDoubt(fold *journal.Fold) map[int64]bool {
-	doubtful := map[int64]bool{}
 	if m.id == m.who.RunID {
-		return doubtful
+		return nil
 	}
-	for _, st := range fold.Steps {
-		if st.Status == journal.StepRunning && st.Start.Len > 0 {
-			doubtful[st.Start.Seq] = true
-		}
-	}
-	return doubtful
+	return startsInDoubt(fold)
 }
 
 // header is the first record of the new journal.

@@ -209,6 +209,9 @@ func readRun(fsys vfs.FS, path, lockPath string) (runs.Info, *journal.Fold, erro
 	c := fold.Counts()
 	info.Done, info.Failed, info.Running, info.Took = c.Done, c.Failed, c.Running, c.Took
 	info.Maps = mapProgress(fold)
+	if p := h.Parent; p.UID != "" {
+		info.Parent = &runs.Parent{ID: p.RunID, UID: p.UID, Seq: p.Seq}
+	}
 	return info, fold, nil
 }
 

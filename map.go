@@ -197,6 +197,9 @@ func (m *mapping) checkInputs() error {
 	var first error
 	changed := 0
 	for _, it := range m.items {
+		if !m.run.differsFrom(it.key, it.work.input) {
+			continue // nearly all: for that, their records need not be read
+		}
 		st, rec, err := m.run.recorded(it.key, it.work.input)
 		if err != nil {
 			return m.run.readError(it.key, err)
@@ -216,6 +219,14 @@ func (m *mapping) checkInputs() error {
 		Err:  fmt.Errorf("%d of %d items changed, first %w", changed, len(m.items), first),
 		Hint: "no item was started and the run stays resumable; with RerunOnChange they run anew",
 	}
+}
+
+// differsFrom reports whether a step was recorded with another input than this one.
+func (r *Run) differsFrom(key string, input *value.Fingerprint) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	st := r.fold.Steps[key]
+	return st != nil && differs(st, input)
 }
 
 // plan tells the items that have a result from the others: those never tried or cut

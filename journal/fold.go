@@ -31,6 +31,13 @@ type Header struct {
 	Input       []byte // canonical JSON of the input, nil if none or too large
 	Outline     []byte // of an input too large for that: digests of its members, or its length
 	Labels      map[string]string
+	Parent      Parent // of a fork, zero if the run is none
+}
+
+// Parent says which record of which run a fork comes from.
+type Parent struct {
+	RunID, UID string
+	Seq        int64
 }
 
 // Attempt is one process's opening of a run.
@@ -227,6 +234,17 @@ func (f *Fold) header(r *Record) {
 	if out := r.Member("outline"); out != nil {
 		f.Header.Outline = append([]byte(nil), out...)
 	}
+	line.Members(r.Member("parent"), 1, func(name, v []byte) bool {
+		switch string(name) {
+		case "id":
+			f.Header.Parent.RunID = unquote(v)
+		case "uid":
+			f.Header.Parent.UID = unquote(v)
+		case "seq":
+			f.Header.Parent.Seq = atoi(v)
+		}
+		return true
+	})
 	line.Members(r.Member("labels"), 1, func(name, v []byte) bool {
 		if f.Header.Labels == nil {
 			f.Header.Labels = map[string]string{}

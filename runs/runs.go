@@ -25,6 +25,12 @@ type Owner struct {
 	Since time.Time
 }
 
+// Parent says which record of which run a fork comes from.
+type Parent struct {
+	ID, UID string
+	Seq     int64
+}
+
 // Progress says how far a Map is.
 type Progress struct {
 	RunID   string
@@ -41,6 +47,7 @@ type Info struct {
 	UID      string
 	Kind     string            // as given with RunKind
 	Labels   map[string]string // as given with Label
+	Parent   *Parent           // of a fork, nil if it is none
 	Status   Status
 	Owner    *Owner // nil if no process has it open now
 	Attempts int

@@ -45,6 +45,9 @@ func (a *app) describe(t *target, d details) (f fields) {
 	if info.Kind != "" && !t.isCheckpoint() {
 		f.add("kind", inline(info.Kind))
 	}
+	if p := info.Parent; p != nil {
+		f.add("forked from", fmt.Sprintf("%s at record %d", cell(p.ID), p.Seq))
+	}
 	for _, name := range slices.Sorted(maps.Keys(info.Labels)) {
 		f.add("label", cell(name)+"="+cell(info.Labels[name]))
 	}

@@ -163,7 +163,7 @@ const jsonHelp = `Lists are {"kind":"RunList","version":1,"items":[…]}, one it
 are objects with kind and version. Members may be added, and are never renamed or
 removed within a version. A member that does not apply is null.
 
-  ls       RunList       items: id status run_kind labels owner attempts steps progress …
+  ls       RunList       items: id status run_kind labels parent owner attempts steps progress …
   show     Run           the same and uid store maps unfinished input result_bytes
   steps    StepList      items: key status map at_most_once tries started_at error note …
   verify   Verification  items: id status records bytes torn path problem leftovers; ok
@@ -173,6 +173,7 @@ removed within a version. A member that does not apply is null.
   resolve  Resolution    run step action by reason
   clear    Clearing      id path original
   delete   Deletion      id path
+  fork     Fork          id parent seq path
   export   Export        with -o: id path bytes. Else the export itself, one record a line
   import   Import        the members of ls, and uid warnings
   version  Version       pawl library go os arch formats

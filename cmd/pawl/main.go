@@ -109,7 +109,7 @@ func (a *app) command() *cobra.Command {
 	)
 	root.AddCommand(a.lsCommand(), a.showCommand(), a.logCommand(), a.stepsCommand(), a.verifyCommand(),
 		a.repairCommand(), a.compactCommand(), a.resolveCommand(), a.clearCommand(), a.deleteCommand(),
-		a.exportCommand(), a.importCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
+		a.forkCommand(), a.exportCommand(), a.importCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
 	root.AddCommand(topics()...)
 	root.SetHelpFunc(a.help)
 	root.SetFlagErrorFunc(a.flagError)

@@ -125,6 +125,7 @@ type (
 		Status      string       `json:"status"`
 		RunKind     *string      `json:"run_kind"`
 		Labels      labels       `json:"labels"`
+		Parent      *parentJSON  `json:"parent"` // of a fork
 		Owner       *ownerJSON   `json:"owner"`
 		Attempts    int          `json:"attempts"`
 		Steps       stepsJSON    `json:"steps"`
@@ -138,6 +139,11 @@ type (
 		TornBytes   int64        `json:"torn_bytes"`
 		Path        string       `json:"path"`
 		Problem     *problemJSON `json:"problem"`
+	}
+	parentJSON struct {
+		ID  string `json:"id"`
+		UID string `json:"uid"`
+		Seq int64  `json:"seq"`
 	}
 	ownerJSON struct {
 		Host  string   `json:"host"`
@@ -177,7 +183,7 @@ func (l labels) have(want labels) bool {
 
 func runView(info runs.Info) runJSON {
 	v := runJSON{
-		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Labels: info.Labels, Attempts: info.Attempts,
+		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Labels: info.Labels, Parent: parentOf(info), Attempts: info.Attempts,
 		Steps: stepsJSON{Done: info.Done, Failed: info.Failed}, TookSeconds: seconds(info.Took),
 		CreatedAt: jsonTime(info.Created), UpdatedAt: jsonTime(info.Updated), Error: text(info.Error),
 		Records: info.Records, Bytes: info.Size, TornBytes: info.Torn, Path: info.Path,
@@ -238,4 +244,11 @@ func (a *app) readProblem(t *target) *problem {
 		}
 	}
 	return p
+}
+
+func parentOf(info runs.Info) *parentJSON {
+	if info.Parent == nil {
+		return nil
+	}
+	return &parentJSON{info.Parent.ID, info.Parent.UID, info.Parent.Seq}
 }
