@@ -11,7 +11,12 @@
 //
 // Level 2 makes the steps of a function durable: [Open] a store, [Do] a run in it,
 // and inside it [Step] for a unit of work and [Map] for many at once. The run
-// travels in the context.
+// travels in the context: [Scope] tells equal names apart, [Note], [Try] and
+// [IdempotencyKey] are for what a step does with the world, [LoadState] and [SaveState]
+// for what is not worth a step.
+//
+// Package runs has what the methods of [Store] say of runs, package journal reads the
+// files, package pawltest is for tests.
 //
 // # What happens on a second start
 //

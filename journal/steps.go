@@ -15,7 +15,8 @@ func (f *Fold) Step(key string, seq int64) *Step {
 		return s
 	}
 	if len(f.slab) == 0 {
-		f.slab = make([]Step, 256) // a million steps must not be a million allocations
+		// A million steps must not be a million allocations, nor a few 256 steps.
+		f.slab = make([]Step, min(max(len(f.Steps), 8), 256))
 	}
 	s := &f.slab[0]
 	f.slab = f.slab[1:]

@@ -17,7 +17,9 @@ func (j *File) keepAside(torn []byte, off int64, warn func(string)) (string, err
 	for n := 2; ; n++ {
 		same, err := j.holds(name, torn)
 		if same {
-			// An earlier recovery was cut short behind the rename.
+			// An earlier recovery was cut short behind the rename. Its removal of the
+			// half that one before it had left may not have reached the disk.
+			j.fs.Remove(j.path + asideTemp) //nolint:errcheck // most often it is not there
 			return name, SyncDir(j.fs, dirOf(j.path), warn)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
