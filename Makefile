@@ -29,7 +29,7 @@ test: $(DEV) ## run all tests, with budgets; M=DIR one module, RUN=REGEXP, RACE=
 	@$(DEV) prereqs -race=$(RACE)
 	@$(DEV) test -race=$(RACE) -run='$(RUN)' $(if $(V),-v) $(M)
 	@$(if $(RUN)$(M),true,echo; echo 'The crash model and the planted bugs once more, all of them: without the race detector they are ten times as fast.')
-	@$(if $(RUN)$(M),true,$(DEV) test -race=0 -run='^(TestCrashEveryOperation|TestTeeth|TestReaderTeeth|TestQuickMutants)$$' .)
+	@$(if $(RUN)$(M),true,$(DEV) test -race=0 -run='^(TestCrashEveryOperation|TestTeeth|TestReaderTeeth|TestQuickMutants|TestMutants)$$' .)
 
 check: lint test ## lint and test: what to run before a commit
 

@@ -1,6 +1,8 @@
 package pawl
 
 import (
+	"strings"
+
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -50,17 +52,17 @@ func (r *Run) known(key string) bool {
 	return false
 }
 
-// askedInside returns a key inside key that this attempt has asked for, "" if there is
-// none.
-func (r *Run) askedInside(key string) string {
+// askedInside returns a key inside key, at any depth, that this attempt has asked for, ""
+// if there is none.
+func (r *Run) askedInside(key string) (first string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, k := range r.nested[key] {
-		if r.asked[k] != 0 {
-			return k
+	for k := range r.asked {
+		if strings.HasPrefix(k, key+"/") && (first == "" || k < first) {
+			first = k
 		}
 	}
-	return ""
+	return first
 }
 
 // unclaim forgets that key was asked.

@@ -3,12 +3,16 @@ package pawl_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/internal/hook"
+	"github.com/pawlgo/pawl/internal/vfs"
 )
 
 // A service that lives for months must not keep a descriptor, and with it a lock, of a run that it
@@ -86,4 +90,27 @@ func TestFailedBeginLeaksNoDescriptor(t *testing.T) {
 	if left := open(); len(left) > 0 {
 		t.Errorf("closed: open are %q", left)
 	}
+	// And one whose disk is full when it is open already.
+	full, err := pawl.Open(filepath.Join(dir, "store"), hook.StoreFS(fullFS{vfs.OS}).(pawl.StoreOption))
+	ckNil(t, err)
+	if _, err := full.Begin(t.Context(), "r"); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if left := open(); len(left) > 0 {
+		t.Errorf("on a full disk: open are %q", left)
+	}
+}
+
+// fullFS has no room for what is written to an existing file.
+type fullFS struct{ vfs.FS }
+
+func (f fullFS) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	file, err := f.FS.OpenFile(name, flag, perm)
+	return fullFile{file}, err
+}
+
+type fullFile struct{ vfs.File }
+
+func (f fullFile) WriteAt([]byte, int64) (int, error) {
+	return 0, &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
 }

@@ -401,4 +401,3 @@ func TestC46NoStaleCopies(t *testing.T) {
 		t.Errorf("an unchanged save wrote: %v", err)
 	}
 }
-

@@ -18,8 +18,12 @@ import (
 func TestDirectoriesThatADeadProcessMade(t *testing.T) {
 	const path = "/a/b/c/run.jsonl"
 	open := map[string]func(fsys *crashfs.FS) (*pawl.Checkpoint[int], error){
-		"OpenFile":  func(fsys *crashfs.FS) (*pawl.Checkpoint[int], error) { return pawl.OpenFile[int](path, pawl.WithModel(fsys)) },
-		"OpenState": func(fsys *crashfs.FS) (*pawl.Checkpoint[int], error) { return pawl.OpenState[int](path, pawl.WithModel(fsys)) },
+		"OpenFile": func(fsys *crashfs.FS) (*pawl.Checkpoint[int], error) {
+			return pawl.OpenFile[int](path, pawl.WithModel(fsys))
+		},
+		"OpenState": func(fsys *crashfs.FS) (*pawl.Checkpoint[int], error) {
+			return pawl.OpenState[int](path, pawl.WithModel(fsys))
+		},
 	}
 	for name, open := range open {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 
 	"github.com/pawlgo/pawl/internal/dirstore"
@@ -41,7 +40,7 @@ func (s *Store) Fork(ctx context.Context, id string, seq int64, newID string) er
 		return err
 	}
 	path := s.dir.Journal(id)
-	f, err := s.dir.FS.OpenFile(path, os.O_RDONLY, 0)
+	f, err := vfs.OpenRegular(s.dir.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &RunError{Op: opFork, RunID: id, Path: path, Err: ErrNotFound, Hint: "nothing was created; list the runs with: pawl ls"}
 	}

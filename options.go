@@ -212,10 +212,10 @@ func IgnoreInput() StepOption {
 
 // AtMostOnce is for a step whose effect must not happen twice, and that no
 // [IdempotencyKey] protects: a payment, a message. That its function is about to be called is
-// durable before it is called. If the process then dies, or the run is interrupted, before
-// the step has ended, nobody can know whether it happened: from then on the step is
-// [ErrInDoubt] until somebody looks and says so, with [Store.ResolveDone] or
-// [Store.ResolveRerun], or with the command: pawl resolve.
+// durable before it is called. If the process then dies, fn panics, or the run is
+// interrupted, before the step has ended, nobody can know whether it happened: from then
+// on the step is [ErrInDoubt] until somebody looks and says so, with [Store.ResolveDone]
+// or [Store.ResolveRerun], or with the command: pawl resolve.
 //
 // An error of fn says that it did not happen, and the step may be tried again. If fn
 // does not know either, after a timeout say, it returns an error that wraps

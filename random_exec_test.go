@@ -38,6 +38,7 @@ type place struct {
 	path string
 	late bool // ctx has ended by itself
 	step *request
+	par  bool // other calls are made there at the same time
 }
 
 // randomValue is what steps return: a copy that was decoded from a record lacks Lost.
@@ -99,6 +100,25 @@ func (x *random) guarded(p place, n *node) (err error) {
 	return x.node(p, n)
 }
 
+// atOnce makes calls in goroutines of the program's own.
+func (x *random) atOnce(p place, nodes []*node) error {
+	p.par = true
+	errs := make([]error, len(nodes))
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		if n.skip {
+			continue
+		}
+		wg.Go(func() {
+			errs[i] = &randomError{"the goroutine ended by itself"}
+			defer func() { recover() }() //nolint:errcheck // it stays an error
+			errs[i] = x.node(p, n)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
 func (x *random) node(p place, n *node) error {
 	switch n.op {
 	case "step":
@@ -111,8 +131,11 @@ func (x *random) node(p place, n *node) error {
 		return x.save(p)
 	case "scope":
 		inner := p
+		inner.par = false
 		inner.ctx, inner.path = pawl.Scope(p.ctx, n.name), strings.TrimPrefix(p.path+"/"+n.name, "/")
 		return x.body(inner, n.body)
+	case "at once":
+		return x.atOnce(p, n.body)
 	case "cancel":
 		if !x.calm && x.fate(p.path+"!").IntN(2) == 0 {
 			x.m.cancel(x.cancel)
@@ -159,56 +182,6 @@ func (x *random) simple(c *request, do func() error) error {
 	if !x.m.returned(c, seen{err: err}) {
 		return errDead
 	}
-	return err
-}
-
-// options are those of a call, and what the model must know of them.
-func (x *random) options(p place, n *node, c *request) (opts []pawl.StepOption) {
-	if n.in > 0 && n.op == "step" || n.in > 1 {
-		c.in = fmt.Sprint("in-", n.in)
-		opts = append(opts, pawl.WithInput(map[string]string{"v": c.in}))
-	}
-	if c.rerun = n.rerun; n.rerun {
-		opts = append(opts, pawl.RerunOnChange())
-	}
-	if c.ignore = n.ignore; n.ignore {
-		opts = append(opts, pawl.IgnoreInput())
-	}
-	if c.once = n.once; n.once {
-		opts = append(opts, pawl.AtMostOnce())
-	}
-	if n.alias != "" {
-		c.alias = join(p.path, n.alias)
-		opts = append(opts, pawl.Alias(n.alias))
-	}
-	return opts
-}
-
-func (x *random) step(p place, n *node) (err error) {
-	c := &request{kind: "step", key: join(p.path, n.name)}
-	opts := x.options(p, n, c)
-	if n.late {
-		p.ctx, p.late = expired(p.ctx)
-	}
-	c.ctxDone = p.late
-	if !x.m.ask(c) {
-		return errDead
-	}
-	o := seen{crashed: true}
-	var leaked context.Context
-	defer func() { // also on the way of a panic
-		if !x.m.returned(c, o) && err == nil {
-			err = errDead
-		}
-		if leaked != nil && !o.crashed && x.seed%8 == 0 && x.simple(&request{kind: "late note"}, func() error { return pawl.Note(leaked, "late") }) == errDead {
-			err = errDead
-		}
-	}()
-	v, err := pawl.Step(p.ctx, n.name, func(ctx context.Context) (randomValue, error) {
-		leaked = ctx
-		return x.function(ctx, p, n, c)
-	}, opts...)
-	o = seen{value: v.Text + v.Lost, err: err}
 	return err
 }
 
@@ -281,45 +254,4 @@ func (x *random) end(r *rand.Rand, c *request) ending {
 func errorEnding(err error) ending {
 	is := func(target error) bool { return errors.Is(err, target) }
 	return ending{how: "error", err: err, stop: is(pawl.ErrWaiting) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
-}
-
-func (x *random) mapping(p place, n *node) (err error) {
-	c := &request{kind: "map", key: join(p.path, n.name), parallel: n.parallel}
-	opts := []pawl.MapOption{pawl.Parallel(n.parallel)}
-	if n.late {
-		p.ctx, p.late = expired(p.ctx)
-	}
-	if p.late { // which items had begun is not known otherwise
-		c.parallel = 1
-		opts = []pawl.MapOption{pawl.Parallel(1)}
-	}
-	for _, o := range x.options(p, n, c) {
-		opts = append(opts, o)
-	}
-	byItem := map[randomItem]*request{}
-	for _, it := range n.items {
-		ic := &request{kind: "item", key: join(c.key, it.Key), in: c.in, rerun: c.rerun, ignore: c.ignore, once: c.once, ctxDone: p.late, inMap: c}
-		if ic.in == "" {
-			ic.in = fmt.Sprint("item-", it.Key, it.Content)
-		}
-		c.items = append(c.items, ic)
-		byItem[it] = ic
-	}
-	if !x.m.ask(c) {
-		return errDead
-	}
-	o := seen{crashed: true}
-	defer func() {
-		if !x.m.returned(c, o) && err == nil {
-			err = errDead
-		}
-	}()
-	vs, err := pawl.Map(p.ctx, n.name, n.items, func(it randomItem) string { return it.Key }, func(ctx context.Context, it randomItem) (randomValue, error) {
-		return x.function(ctx, p, n, byItem[it])
-	}, opts...)
-	o = seen{err: err}
-	for _, v := range vs {
-		o.values = append(o.values, v.Text+v.Lost)
-	}
-	return err
 }

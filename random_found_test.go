@@ -140,3 +140,33 @@ func TestNotesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A key deep inside one that is to be renamed counts like one directly inside.
+func TestAliasOfAKeyThatWasAskedDeepInside(t *testing.T) {
+	s := openStore(t)
+	value := func(context.Context) (int, error) { return 1, nil }
+	_, err := run(t, s, func(ctx context.Context) (int, error) {
+		if _, err := pawl.Step(pawl.Scope(ctx, "old/scope"), "x", value); err != nil {
+			return 0, err
+		}
+		return pawl.Step(ctx, "new", value, pawl.Alias("old"))
+	})
+	wantErr(t, err, pawl.ErrDuplicateKey)
+}
+
+// A panic behind a payment does not undo it.
+func TestAtMostOnceThatPanics(t *testing.T) {
+	s := openStore(t)
+	calls := 0
+	for range 3 {
+		func() {
+			defer func() { recover() }()                       //nolint:errcheck // on purpose
+			run(t, s, func(ctx context.Context) (int, error) { //nolint:errcheck // it panics
+				return pawl.Step(ctx, "pay", func(context.Context) (int, error) { calls++; panic("after the payment") }, pawl.AtMostOnce())
+			})
+		}()
+	}
+	if calls != 1 {
+		t.Errorf("called %d times", calls)
+	}
+}

@@ -77,8 +77,12 @@ func (m *model) itemEnded(w *world, c *request, p todo, it *request, e *mapEnd) 
 		return ""
 	case !launched && ip.outcome != "call": // it failed without being called
 		e.failed = true
-		w.apply(ip.effects...)
 		w.asked[it.key] = askFailed
+		if m.cancelled && m.cancelledAt >= c.asked { // perhaps before it came to that
+			e.maybe = append(e.maybe, func(b *world) { b.apply(ip.effects...) })
+			return ""
+		}
+		w.apply(ip.effects...)
 		return ""
 	case !launched:
 		if !m.cancelled || m.cancelledAt < c.asked {

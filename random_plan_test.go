@@ -201,6 +201,9 @@ func (w *world) adopt(c *request) todo {
 		w.askAnew(c.alias)
 		delete(w.asked, c.alias)
 	}
+	if anyIn(w.asked, c.alias) { // something inside was asked for already
+		return todo{outcome: "ErrDuplicateKey"}
+	}
 	return todo{effects: []effect{{kind: "alias", key: c.key, from: c.alias}}}
 }
 

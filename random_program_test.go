@@ -11,7 +11,7 @@ import (
 // node is a call in a random program. A program is a list of them, and so is what the
 // function of a step or of the items of a Map does.
 type node struct {
-	op    string // "step", "map", "state", "blind save", "scope", "cancel", "compact", "busy"
+	op    string // "step", "map", "state", "blind save", "scope", "at once", "cancel", "compact", "busy"
 	name  string
 	body  []*node
 	onErr string // what the program does with an error: "return", "ignore", "again", "recover"
@@ -38,11 +38,28 @@ func generate(r *rand.Rand, depth int, inStep bool) (body []*node) {
 	used := map[string]bool{}
 	for range 1 + r.IntN(3) {
 		n := &node{onErr: pick(r, "return", "return", "ignore", "again", "recover"), name: names[r.IntN(len(names))]}
-		n.op = pick(r, "step", "step", "step", "step", "map", "map", "state", "state", "scope", "blind save", "cancel", "compact", "busy")
+		n.op = pick(r, "step", "step", "step", "step", "map", "map", "state", "state", "scope", "at once", "blind save", "cancel", "compact", "busy")
 		if (n.op == "cancel" || n.op == "busy") && r.IntN(3) > 0 {
 			n.op = "step" // rarely: little happens behind them
 		}
 		switch n.op {
+		case "at once":
+			if depth == 0 {
+				n.op = "step"
+				break
+			}
+			for i := range 2 + r.IntN(2) { // of different names: a race has no right outcome
+				in := &node{op: pick(r, "step", "step", "map"), name: fmt.Sprint(n.name, "@", len(body), i), onErr: "return", in: r.IntN(3), once: r.IntN(6) == 0, parallel: 2}
+				if in.op == "map" {
+					in.items = []randomItem{{Key: "i0"}, {Key: "i1"}}
+				}
+				if depth > 1 {
+					in.body = generate(r, depth-2, true)
+				}
+				n.body = append(n.body, in)
+			}
+			body = append(body, n)
+			continue
 		case "scope":
 			if n.name = strings.ReplaceAll(n.name, "~", ""); depth == 0 || used[n.name] {
 				n.op = "state"
@@ -89,9 +106,12 @@ func edit(r *rand.Rand, body []*node, calm bool) {
 		case r.IntN(7) == 0: // renamed, and the program says so
 			n.alias, n.name = n.name, n.name+"'"
 		case r.IntN(30) == 0:
-			n.alias = body[r.IntN(i+1)].name // a key that is in use, perhaps
+			n.alias, _, _ = strings.Cut(body[r.IntN(i+1)].name, "/") // a key that is in use, perhaps
 		case r.IntN(4) == 0:
 			n.alias = ""
+		}
+		if n.op == "step" && !calm && r.IntN(40) == 0 {
+			n.op, n.items, n.parallel = "map", []randomItem{{Key: "i0"}, {Key: "i1"}}, 2 // the same work, divided
 		}
 		if n.op == "map" {
 			n.items = editItems(r, n.items)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pawlgo/pawl"
 )
@@ -33,17 +34,20 @@ func (m *model) returned(c *request, o seen) bool {
 			return m.mapReturned(w, c, p, o)
 		case c.kind == "step" && p.called, c.kind == "start" && p.called:
 			return m.funcReturned(w, c, o)
-		case c.kind == "step" && p.outcome == "call" && m.cancelled && errors.Is(o.err, context.Canceled):
+		case c.kind == "step" && strings.Contains("call ErrInDoubt deadline", p.outcome) && m.cancelled && errors.Is(o.err, context.Canceled):
 			// Cancelled since it was asked: perhaps after the old result went.
 			w.asked[c.key] = askFailed
-			n := len(p.effects) - 1
-			w.apply(p.effects[:max(0, n-1)]...)
-			if n == 0 {
-				return "", nil
+			for _, e := range p.effects {
+				switch e.kind {
+				case "alias":
+					w.apply(e)
+				case "epoch":
+					b := w.clone()
+					b.apply(e)
+					return "", []*world{b}
+				}
 			}
-			b := w.clone()
-			b.apply(p.effects[n-1])
-			return "", []*world{b}
+			return "", nil
 		case p.outcome == "call":
 			return "its function was to be called", nil
 		case o.crashed:

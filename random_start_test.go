@@ -145,7 +145,7 @@ func (p *process) program() {
 		switch end := x.end(x.fate(""), c); {
 		case err != nil:
 			e = errorEnding(err)
-		case end.how == "bad", end.how == "value" && !x.calm && x.fate("").IntN(5) > 0:
+		case end.how == "bad", end.how == "value" && !x.calm && x.fate("").IntN(3) > 0:
 			e = errorEnding(&randomError{x.unique("not yet")}) // little happens to a complete run
 		default:
 			e = end

@@ -28,19 +28,19 @@ func randomCase(seed uint64, sum *tally) (wrong string, trace []string) {
 	r := rand.New(rand.NewPCG(seed, 3))
 	prog := generate(r, 1+r.IntN(2), false)
 	m := &model{worlds: []*world{newWorld()}, counts: sum.ops}
-	fs := memfs.New()
+	fs, death := memfs.New(), ""
 	for start, last := 1, 3+r.IntN(5); ; start++ {
 		calm := start > last
-		kfs := killfs.New(fs, chooseDeath(r, calm))
+		kfs := killfs.New(fs, chooseDeath(r, calm, death))
 		m.dead = kfs.Dead
 		edit(r, prog, calm)
 		m.trace = append(m.trace, fmt.Sprintf("start %d (calm %v)", start, calm))
 		p := &process{fs: kfs, prog: prog, r: r, x: &random{m: m, seed: seed, start: start, calm: calm, calls: map[string]int{}}}
 		err := p.live()
 		sum.starts++
-		if kfs.Dead() {
+		if death = kfs.Death(); death != "" {
 			sum.kills++
-			sum.deaths[kfs.Death()]++
+			sum.deaths[death]++
 			m.death()
 		}
 		if m.lost {
@@ -77,24 +77,33 @@ func randomCase(seed uint64, sum *tally) (wrong string, trace []string) {
 var deathAt = []string{
 	"write", "write run", "write attempt", "write start", "write step", "write fail", "write map", "write epoch", "write alias", "write note",
 	"write state", "write complete", "write failed", "write interrupted", "write several", "rename", "create", "remove", "link", "mkdir", "truncate",
-	"write alias", "write alias", "write epoch", "write interrupted", "truncate", // rare ones once more
+	// rare ones more often
+	"write alias", "write alias", "write alias", "write epoch", "write epoch", "write epoch", "write complete", "write complete",
+	"write several", "write several", "write interrupted", "write interrupted", "rename", "truncate",
 }
 
-// chooseDeath decides when a process dies, if at all.
-func chooseDeath(r *rand.Rand, calm bool) func(killfs.Op) (killfs.Mode, bool) {
+// chooseDeath decides when a process dies, if at all, knowing how the one before did.
+func chooseDeath(r *rand.Rand, calm bool, before string) func(killfs.Op) (killfs.Mode, bool) {
 	never := func(killfs.Op) (killfs.Mode, bool) { return 0, false }
 	if calm || r.IntN(4) == 0 {
 		return never
 	}
 	mode := pick(r, killfs.Before, killfs.Torn, killfs.After, killfs.After)
-	if r.IntN(2) == 0 {
+	if r.IntN(4) == 0 {
 		at := 1 + r.IntN(25)
 		return func(op killfs.Op) (killfs.Mode, bool) { return mode, op.N == at }
 	}
-	kind, nth := pick(r, deathAt...), 1+r.IntN(1+r.IntN(3))
+	kind, nth := pick(r, deathAt...), 1
+	if strings.Contains("write start write step write fail write note write state", kind) {
+		nth += r.IntN(4) // there are many of these
+	}
+	if strings.HasSuffix(before, "torn") && r.IntN(3) == 0 {
+		kind = "truncate" // a torn record is cut off
+	}
+	latest := 5 + r.IntN(20) // where there is nothing of the kind
 	return func(op killfs.Op) (killfs.Mode, bool) {
 		if !strings.HasPrefix(op.Name+" ", kind+" ") {
-			return 0, false
+			return mode, op.N == latest
 		}
 		nth--
 		return mode, nth == 0
@@ -122,11 +131,15 @@ func TestRandomPrograms(t *testing.T) {
 	case testing.Short():
 		programs = 200
 	default:
-		programs = 1500
+		programs = 600
 	}
 	t.Parallel()
 	first, wrongs := testSeed(t), 0
-	for seed := first; seed < first+uint64(programs) && wrongs < 3; seed++ {
+	enough := func(n int) bool { // everything is to come at least once, within reason
+		return n >= programs && (testing.Short() || n >= 8*programs || len(sum.missing()) == 0)
+	}
+	for n := 0; !enough(n) && wrongs < 3; n++ {
+		seed := first + uint64(n)
 		if wrong, trace := randomCase(seed, sum); wrong != "" {
 			wrongs++
 			t.Errorf("PAWL_SEED=%d after %d events: %s\n%s", seed, len(trace), wrong, strings.Join(trace[max(0, len(trace)-12):], "\n"))
@@ -141,58 +154,67 @@ func TestRandomPrograms(t *testing.T) {
 			t.Logf("%7d %s", counts[what], what)
 		}
 	}
-	if sum.programs >= 1000 {
-		sum.checkCoverage(t)
+	if missing := sum.missing(); len(missing) > 0 && !testing.Short() && wrongs == 0 {
+		t.Errorf("these never came: %q", missing)
 	}
 }
 
-// checkCoverage fails the test if something that programs are to do, or a moment at which
-// they are to die, never came.
-func (sum *tally) checkCoverage(t *testing.T) {
-	for kind, outcomes := range map[string]string{
-		"start":    "answer ErrInputChanged ErrNotFound",
-		"step":     "answer canceled deadline ErrClosed ErrComplete ErrDuplicateKey ErrInDoubt ErrInputChanged",
-		"map":      "done failed crash ErrClosed ErrComplete ErrDuplicateKey ErrInputChanged",
-		"load":     "answer nothing ErrClosed ErrComplete",
-		"save":     "answer ErrClosed ErrComplete ErrStateNotLoaded",
-		"note":     "answer",
-		"complete": "answer ErrClosed ErrComplete",
-		"fail":     "answer",
-		"close":    "answer",
-		"compact":  "answer ErrNotFound",
-		"clear":    "answer ErrNotFound",
-		"delete":   "answer ErrNotFound",
+// mustCome are the outcomes of each call that random programs are to see.
+var mustCome = map[string]string{
+	"start":    "answer ErrInputChanged ErrNotFound",
+	"step":     "answer canceled deadline ErrClosed ErrComplete ErrDuplicateKey ErrInDoubt ErrInputChanged",
+	"map":      "done failed crash ErrClosed ErrComplete ErrDuplicateKey ErrInputChanged",
+	"load":     "answer nothing ErrClosed ErrComplete",
+	"save":     "answer ErrClosed ErrComplete ErrStateNotLoaded",
+	"note":     "answer",
+	"complete": "answer ErrClosed ErrComplete",
+	"fail":     "answer",
+	"close":    "answer",
+	"compact":  "answer ErrNotFound",
+	"clear":    "answer ErrNotFound",
+	"delete":   "answer ErrNotFound",
 
-		"load note": "answer nothing", "late note": "ErrInvalid",
-		"resolve done":  "answer ErrComplete ErrConflict ErrInvalid ErrNotFound",
-		"resolve rerun": "answer ErrComplete ErrConflict ErrInvalid ErrNotFound",
-		"compact in it": "answer ErrClosed ErrComplete",
-		"begin again":   "answer ErrLocked", "compact owned": "ErrLocked", "clear owned": "ErrLocked", "resolve owned": "ErrLocked",
-	} {
-		for outcome := range strings.FieldsSeq(outcomes) {
-			if what := kind + ": " + outcome; sum.ops[what] == 0 {
-				t.Errorf("never came: %s", what)
-			}
+	"load note": "answer nothing", "late note": "ErrInvalid",
+	"resolve done":  "answer ErrComplete ErrConflict ErrInvalid ErrNotFound",
+	"resolve rerun": "answer ErrComplete ErrConflict ErrInvalid ErrNotFound",
+	"compact in it": "answer ErrClosed ErrComplete",
+	"begin again":   "answer ErrLocked", "compact owned": "ErrLocked", "clear owned": "ErrLocked", "resolve owned": "ErrLocked",
+}
+
+// missing lists what programs were to do, and the moments at which they were to die, that
+// never came.
+func (sum *tally) missing() (list []string) {
+	need := func(what string) {
+		if sum.ops[what] == 0 {
+			list = append(list, what)
 		}
 	}
-	for _, kind := range []string{"step", "start"} {
-		for _, end := range []string{"value", "error", "crash"} {
-			if what := kind + ": fn ended with " + end; sum.ops[what] == 0 {
-				t.Errorf("never came: %s", what)
+	for kind, outcomes := range mustCome {
+		for outcome := range strings.FieldsSeq(outcomes) {
+			need(kind + ": " + outcome)
+		}
+	}
+	for _, end := range []string{"value", "error", "crash", "bad"} {
+		need("step: fn ended with " + end)
+	}
+	for _, end := range []string{"value", "error", "crash", "none"} {
+		need("start: fn ended with " + end)
+	}
+	died := map[string]bool{}
+	for death := range sum.deaths {
+		for _, kind := range deathAt {
+			if strings.HasPrefix(death, kind+":") || strings.HasPrefix(death, kind+" ") {
+				died[kind+death[strings.LastIndex(death, ":"):]] = true
 			}
 		}
 	}
 	for _, kind := range deathAt {
 		for _, mode := range []killfs.Mode{killfs.Before, killfs.Torn, killfs.After} {
-			n := 0
-			for death, count := range sum.deaths {
-				if strings.HasPrefix(death, kind) && strings.HasSuffix(death, ": "+mode.String()) {
-					n += count
-				}
-			}
-			if n == 0 {
-				t.Errorf("nothing died at: %s: %s", kind, mode)
+			if what := fmt.Sprint(kind, ": ", mode); !died[what] {
+				list = append(list, "death at "+what)
 			}
 		}
 	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }

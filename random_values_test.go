@@ -47,8 +47,11 @@ func loadState(ctx context.Context) (string, bool, error) {
 
 func (x *random) save(p place) error {
 	c := &request{kind: "save", key: p.path, text: x.unique("state of " + p.path)}
+	if x.fate(p.path+"=").IntN(6) == 0 {
+		c.text = "the state that there often is" // perhaps already
+	}
 	st := randomState{Text: c.text, Log: slices.Repeat([]string{"what stays the same of it"}, 30)}
-	st.Log[x.start%30] = c.text
+	st.Log[len(c.text)%30] = c.text
 	return x.simple(c, func() error { return pawl.SaveState(p.ctx, st) })
 }
 

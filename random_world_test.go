@@ -161,6 +161,8 @@ func (w *world) move(from, to string) {
 	moveIn(w.notes, from, to)
 	moveIn(w.states, from, to)
 	dropIn(w.loaded, from)
+	dropIn(w.loaded, to)
+	w.epochs[from]++ // what comes there later is another step
 }
 
 // dropAll puts everything under a key out of sight.
@@ -197,16 +199,16 @@ func (w *world) resultsInside(key string) bool {
 }
 
 // token says what an idempotency key stands for: the run, the step, and how often it or
-// what is around it was begun anew. (A step that gets the old key of one that was renamed
-// shares that one's, as spec/journal-v1.md has it.)
+// what is around it was begun anew or went to another key.
 func (w *world) token(key string) string {
-	token := fmt.Sprint(w.gen, "|", key, "|")
+	var token strings.Builder
+	fmt.Fprint(&token, w.gen, "|", key, "|")
 	for end := 0; end <= len(key); end++ {
 		if end == len(key) || key[end] == '/' {
-			token += fmt.Sprint(".", w.epochs[key[:end]])
+			fmt.Fprint(&token, ".", w.epochs[key[:end]])
 		}
 	}
-	return token
+	return token.String()
 }
 
 // sawIdem compares the idempotency key that a step was given with those seen before.

@@ -1,3 +1,5 @@
+//go:build !windows
+
 package pawl_test
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/internal/hook"
+	"github.com/pawlgo/pawl/internal/lock"
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
@@ -25,6 +28,7 @@ type watched struct {
 	mu       sync.Mutex
 	open     map[string]int
 	synced   map[string]int
+	released int
 	tooEarly []string // open when a lock was released
 }
 
@@ -68,6 +72,8 @@ func (w *watched) AcquireLock(path string) (vfs.Lock, error) {
 	return watchedLock{l, w}, nil
 }
 
+func (w *watched) ProbeLock(path string) (lock.Owner, bool, error) { return lock.Probe(path) }
+
 type watchedLock struct {
 	vfs.Lock
 	w *watched
@@ -76,6 +82,7 @@ type watchedLock struct {
 func (l watchedLock) Release() error {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
+	l.w.released++
 	for name, n := range l.w.open {
 		if n > 0 && strings.HasSuffix(name, ".jsonl") {
 			l.w.tooEarly = append(l.w.tooEarly, name)
@@ -127,6 +134,9 @@ func TestLockIsReleasedLast(t *testing.T) {
 	r, err := s.Begin(t.Context(), "other")
 	ckNil(t, err)
 	ckNil(t, r.Close())
+	if w.released != 4 {
+		t.Errorf("%d locks were released, not 4", w.released)
+	}
 	if len(w.tooEarly) > 0 {
 		t.Errorf("released while open: %q", w.tooEarly)
 	}
@@ -213,6 +223,22 @@ func TestCreateBesideAnotherOwner(t *testing.T) {
 			t.Errorf("point %d: the other's step is gone: %d steps", point, n)
 		}
 		ckNil(t, last.Close())
+	}
+}
+
+// Rule 16. A process whose lock file was removed makes no journal: who locked a new one could make
+// the same.
+func TestCreateChecksItsLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	_, s := watch(t, dir, func(op, name string) {
+		if op == "looked" && filepath.Base(name) == "r.jsonl" {
+			os.Remove(filepath.Join(dir, "runs", "r.lock")) //nolint:errcheck // once is enough
+		}
+	})
+	_, err := s.Begin(t.Context(), "r")
+	ckWant(t, err, pawl.ErrLeaseLost, "nothing was written")
+	if _, err := os.Lstat(filepath.Join(dir, "runs", "r.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a journal was made: %v", err)
 	}
 }
 

@@ -76,6 +76,16 @@ func endCells() []cell {
 		ends("a panic", "in a step", runs.Failed, []string{"fn before exit 2", `fn = "before@1"`}, func(p *program, ctx context.Context) (string, error) {
 			return pawl.Step(ctx, "bad", func(context.Context) (string, error) { panic("boom") })
 		}),
+		{row: "a panic", name: "in a step with AtMostOnce", between: statusIs(runs.Failed), program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				return pawl.Step(ctx, "pay", func(context.Context) (string, error) { p.effect("pay"); panic("boom") }, pawl.AtMostOnce())
+			})
+		}, want: []string{"fn pay exit 2"}},
+		{row: "Step under way at the death, AtMostOnce", name: "ended by a panic", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				return pawl.Step(ctx, "pay", func(context.Context) (string, error) { p.effect("pay"); panic("boom") }, pawl.AtMostOnce())
+			})
+		}, want: []string{"fn pay exit 2", "fn ! ErrInDoubt", "fn ! ErrInDoubt"}},
 		{row: "a panic", name: "that is recovered: the run was let go", between: statusIs(runs.Complete), program: func(p *program) error {
 			func() {
 				defer func() { p.effect(fmt.Sprint("recovered-", recover())) }()

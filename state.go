@@ -57,6 +57,10 @@ func OpenState[T any](path string, opts ...FileOption) (*Checkpoint[T], error) {
 	return ck, nil
 }
 
+// journalTemp ends the names of files that a journal's owner writes beside it until they are
+// whole, and removes if it finds them.
+const journalTemp = ".new"
+
 // stateBacking keeps a checkpoint in a journal. Its methods are called one at a
 // time.
 type stateBacking struct {
@@ -75,6 +79,9 @@ type stateBacking struct {
 
 func openState(path string, cfg *fileConfig) (*stateBacking, error) {
 	resolved, err := resolveFile(cfg.fs, path)
+	if err == nil && strings.HasSuffix(resolved, journalTemp) {
+		err = fmt.Errorf("%w: names ending in %q belong to the files beside a journal, and are removed", ErrInvalid, journalTemp)
+	}
 	if err != nil {
 		return nil, &RunError{Op: "open", Path: path, Err: err, Hint: untouched + "; give the path of a file"}
 	}

@@ -392,3 +392,10 @@ func TestStateInDoubt(t *testing.T) { // rules 3 and 25, invariant 7, C-39
 		})
 	}
 }
+
+// A journal of such a name would be taken for what the owner of another one left, and removed.
+func TestStateNamedLikeALeftover(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl.new")
+	_, err := pawl.OpenState[int](path)
+	ckWant(t, err, pawl.ErrInvalid, ".new", "nothing was changed")
+}

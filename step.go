@@ -267,7 +267,7 @@ func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, i
 		return err
 	}
 	begin := time.Now()
-	v, err := r.call(ctx, s, key, try, w)
+	v, err := r.call(ctx, s, key, c, try, w)
 	took := time.Since(begin)
 	if err != nil {
 		return r.failed(s, key, c, try, took, err)
@@ -293,8 +293,9 @@ func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, i
 	return nil
 }
 
-// call calls the function and records a panic or Goexit on its way out.
-func (r *Run) call(ctx context.Context, s *scope, key string, try int64, w work) (v any, err error) {
+// call calls the function and records a panic or Goexit on its way out, but for a step that
+// must not run twice: a panic behind a payment does not undo it, so that stays in doubt.
+func (r *Run) call(ctx context.Context, s *scope, key string, c stepConfig, try int64, w work) (v any, err error) {
 	begin := time.Now()
 	returned := false
 	defer func() {
@@ -303,7 +304,9 @@ func (r *Run) call(ctx context.Context, s *scope, key string, try int64, w work)
 		}
 		p := recover()
 		crash := &crashError{value: p, stack: debug.Stack()}
-		r.recordFailure(key, try, time.Since(begin), crash)
+		if !c.once {
+			r.recordFailure(key, try, time.Since(begin), crash)
+		}
 		if p != nil {
 			panic(p)
 		}

@@ -5,6 +5,7 @@ package pawl_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -48,6 +49,12 @@ func TestFIFOsAndLinksInAStore(t *testing.T) {
 			if !errors.Is(err, fs.ErrInvalid) {
 				t.Errorf("history of %s: %v", id, err)
 			}
+		}
+		if err := s.Fork(t.Context(), id, 0, "fork"); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("fork %s: %v", id, err)
+		}
+		if err := s.Export(t.Context(), id, io.Discard); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("export %s: %v", id, err)
 		}
 		if _, err := s.Begin(t.Context(), id); err == nil {
 			t.Errorf("%s: it began", id)

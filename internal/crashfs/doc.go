@@ -27,4 +27,15 @@
 // sync returns nil, and [vfs.File.DropCache] shows what the device has. That is
 // what ext4, xfs and btrfs do. The cache is dropped in folios of a megabyte, as large
 // writes make them.
+//
+// # What it does not show
+//
+// A failed sync of a directory leaves its changes pending: a later sync makes them durable,
+// where a real kernel may have forgotten them. Of several dirty files one is varied at a
+// time, the others are all old or all new. Of more than six pending changes of names not every
+// subset is made. An image with garbage, bytes that nobody wrote, may be refused by a reader
+// that cannot tell it from damage: tests count those and go on, and so prove less of them. A
+// file's time of change is always zero, so that nothing can rest on it, and who looks at it is not
+// tested. There are no links but hard ones, no permissions, and no space that ends, but for the
+// faults that a test sets.
 package crashfs

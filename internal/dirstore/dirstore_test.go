@@ -117,7 +117,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"a newer marker", write("store.json", `{"pawl_store":2,"uid":"x","more":1}`), journal.ErrNewerFormat, "format 2"},
 		{"an empty marker", write("store.json", ""), journal.ErrCorrupt, "store.json"},
 		{"a marker of NULs", write("store.json", strings.Repeat("\x00", 60)), journal.ErrCorrupt, "60 bytes"},
-		{"a marker without a UID", write("store.json", `{"pawl_store":1}`), journal.ErrCorrupt, "store.json"},
+		{"a marker without a UID", func(t *testing.T, dir string) {
+			write("runs/r.lock", "")(t, dir)
+			write("store.json", `{"pawl_store":1}`)(t, dir)
+		}, journal.ErrCorrupt, "not a store's marker"},
 		{"another program's marker", write("store.json", `{"version":1}`), journal.ErrCorrupt, "store.json"},
 		{"a lost marker", write("runs/r.jsonl", "x"), journal.ErrCorrupt, "marker is missing"},
 		{"a directory in the marker's place", write("store.json/x", ""), fs.ErrInvalid, "store.json"},

@@ -78,6 +78,22 @@ func TestCreateNeverReplaces(t *testing.T) {
 	}
 }
 
+// TestCreateNamesItsOwnFile: rule 16. What another creator put in the place of our file, under the
+// name that it has until it is durable, must not get the journal's name as if it were ours.
+func TestCreateNamesItsOwnFile(t *testing.T) {
+	base := emptyDir(t)
+	base.Before = func(op crashfs.Op) {
+		if op.Kind == crashfs.Link {
+			base.Before = nil
+			base.Remove(path + ".new") //nolint:errcheck // it is there
+			base.Put(path+".new", []byte("another one's"))
+		}
+	}
+	if _, err := journalfile.Create(base, path, body(journal.KindRun, 1, 10), quiet); !errors.Is(err, journalfile.ErrReplaced) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestOpenRemovesLeftovers: invariant 12. What a creation, a compaction, a recovery or a repair
 // left that died goes with the next start, and only from a journal that may be touched.
 func TestOpenRemovesLeftovers(t *testing.T) {

@@ -176,4 +176,3 @@ func lifeOf(base *crashfs.FS) error {
 	}
 	return errors.Join(err, j.Close())
 }
-

@@ -11,14 +11,15 @@ import (
 
 // story is the life of a journal, crashed at every operation.
 type story struct {
-	x    *explorer
-	m    *model
-	base *crashfs.FS
-	j    *journalfile.File
-	r    *rand.Rand
-	wait int  // one in so many records is not waited for, or all but one
-	long bool // most records span sectors
-	torn int  // recoveries that cut something off
+	x         *explorer
+	m         *model
+	base      *crashfs.FS
+	j         *journalfile.File
+	r         *rand.Rand
+	wait      int  // one in so many records is not waited for, or all but one
+	long      bool // most records span sectors
+	torn      int  // recoveries that cut something off
+	compacted int  // how often it was compacted
 }
 
 func newStory(x *explorer, seed uint64) *story {
@@ -144,6 +145,8 @@ func (s *story) live(n int) error {
 			err = s.die()
 		case 2:
 			err = s.loseAppend(s.size())
+		case 3:
+			err = s.compact()
 		}
 		if err == nil {
 			err = s.append(s.size(), s.waits())

@@ -97,8 +97,8 @@ func (x *explorer) powerCuts(base *crashfs.FS, op crashfs.Op, when string) {
 		}
 		h := img.Hash()
 		if s, known := x.seen[h]; known && s.records != inRecovery {
-			if s.records >= 0 && s.records < x.m.acked {
-				x.fail(where(), fmt.Errorf("invariant 1: %d records, and %d were acknowledged", s.records, x.m.acked))
+			if s.records >= 0 && s.records < x.m.least() {
+				x.fail(where(), fmt.Errorf("invariant 1: %d records, and %d were acknowledged", s.records, x.m.least()))
 			}
 			continue
 		}
@@ -114,7 +114,8 @@ func (x *explorer) powerCuts(base *crashfs.FS, op crashfs.Op, when string) {
 func (x *explorer) recover(img *crashfs.FS, h uint64, v crashfs.Variant, where func() string) int {
 	again := x.copyOf(img, h)
 	x.checked++
-	j, n, err := x.m.open(img, x.m.acked)
+	m := x.m.in(img)
+	j, n, err := m.open(img, m.acked)
 	switch {
 	case x.mayRefuse(img, v, err):
 		return wasRefused
@@ -125,9 +126,9 @@ func (x *explorer) recover(img *crashfs.FS, h uint64, v crashfs.Variant, where f
 		return 0
 	}
 	if again != nil {
-		x.recoverCut(x.m, again, n, x.plot.depth, where)
+		x.recoverCut(m, again, n, x.plot.depth, where)
 	}
-	return n
+	return m.total(n)
 }
 
 // copyOf returns a copy of one in so many images, to be recovered once more.
@@ -168,13 +169,14 @@ func (x *explorer) kill(base *crashfs.FS, op crashfs.Op) {
 		return
 	}
 	where := func() string { return fmt.Sprintf("kill after %v %d %s", op.Kind, op.N, op.Path) }
-	j, n, err := x.m.open(base.Clone(), x.m.alive)
+	m := x.m.in(base.Clone())
+	j, n, err := m.open(base.Clone(), m.alive)
 	if err != nil {
 		x.fail(where(), err)
 		return
 	}
 	if j != nil && op.N%x.plot.kills == 0 {
-		x.recoverCut(x.m, base.Clone(), n, 0, where)
+		x.recoverCut(m, base.Clone(), n, 0, where)
 	}
 }
 
@@ -199,8 +201,8 @@ func (x *explorer) recoverCut(from *model, base *crashfs.FS, n, depth int, first
 				got = x.recoverAgain(m, img, h, op, v, kept, depth, where)
 				known[h] = got
 			}
-			if got >= 0 && got < m.acked {
-				x.fail(where(), fmt.Errorf("invariant 5: %d records, and %d were acknowledged", got, m.acked))
+			if got >= 0 && got < m.least() {
+				x.fail(where(), fmt.Errorf("invariant 5: %d records, and %d were acknowledged", got, m.least()))
 			}
 		}
 	}
@@ -210,6 +212,7 @@ func (x *explorer) recoverCut(from *model, base *crashfs.FS, n, depth int, first
 		return
 	}
 	m.settle(base, n) // what Open returned is durable
+	m.other = nil
 	files := base.Files()
 	for i, durable := range []bool{false, true} {
 		if err := m.append(base, j, body(journal.KindStep, n+1000+i, 40), durable); err != nil {
@@ -238,6 +241,7 @@ func (x *explorer) recoverAgain(m *model, img *crashfs.FS, h uint64, op crashfs.
 	if depth > 0 {
 		again = x.copyOf(img, h)
 	}
+	m = m.in(img)
 	j, got, err := m.open(img, m.acked)
 	switch {
 	case x.mayRefuse(img, v, err):
@@ -251,7 +255,10 @@ func (x *explorer) recoverAgain(m *model, img *crashfs.FS, h uint64, op crashfs.
 	if again != nil && j != nil {
 		x.recoverCut(m, again, got, depth-1, where)
 	}
-	return got
+	if j == nil {
+		return 0
+	}
+	return m.total(got)
 }
 
 // braceShort reports whether all that is wrong with the line that a journal is refused

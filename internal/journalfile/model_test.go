@@ -33,6 +33,7 @@ type model struct {
 	acked  int                            // records that survive a power cut
 	lying  bool                           // the page cache may show what the device does not have
 	aside  aside                          // what the recovery that ended last kept
+	other  *model                         // the journal that may be there instead: a compaction is under way
 	buf    []byte
 }
 
@@ -40,7 +41,7 @@ type model struct {
 // was acknowledged before still is.
 func (m *model) after(n int) *model {
 	return &model{
-		wrap: m.wrap, fault: m.fault, alive: n, acked: m.acked,
+		wrap: m.wrap, fault: m.fault, first: m.first, other: m.other, alive: n, acked: m.acked,
 		bodies: slices.Clone(m.bodies[:min(n, len(m.bodies))]), lines: slices.Clone(m.lines[:min(n, len(m.lines))]),
 	}
 }

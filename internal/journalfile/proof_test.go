@@ -90,14 +90,17 @@ func TestCrashEveryOperation(t *testing.T) {
 	}
 	total := newCounts()
 	sum := tellAll(t, slices.Values(plots), total)
-	t.Logf("%d records, %d recoveries that cut something off\n%v", sum.records, sum.torn, total)
+	t.Logf("%d records, %d recoveries that cut something off, %d compactions\n%v", sum.records, sum.torn, sum.compacted, total)
+	if scale() >= 1 && sum.compacted < 17 && !t.Failed() {
+		t.Errorf("%d compactions", sum.compacted)
+	}
 	if total.images() < want && !t.Failed() {
 		t.Errorf("%d distinct images, fewer than %d: the test has become weaker", total.images(), want)
 	}
 }
 
 // told is what was told in stories.
-type told struct{ records, torn int }
+type told struct{ records, torn, compacted int }
 
 // tellAll tells stories, as many at a time as there are processors, until there is no
 // further one, or one failed, and adds to the counts.
@@ -126,6 +129,7 @@ func tellAll(t *testing.T, plots iter.Seq[plot], total *counts) (sum told) {
 				total.add(x)
 				sum.records += s.m.alive
 				sum.torn += s.torn
+				sum.compacted += s.compacted
 				mu.Unlock()
 			}
 		})

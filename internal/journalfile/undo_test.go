@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/crashfs"
 	"github.com/pawlgo/pawl/internal/journalfile"
@@ -221,6 +222,46 @@ func TestPoisonByUndo(t *testing.T) {
 			if _, fold, _, err := journalfile.Open(img, path, func(string) {}); err != nil || fold.LastSeq != 2 {
 				t.Error(fmt.Errorf("%v failed; after a power cut (%v): %w", second, v, err))
 			}
+		}
+	}
+}
+
+// TestFlushWakesAllWhoWait: rule 1. A flush that makes the records of several callers durable ends
+// the waiting of all of them, also if nobody flushes ever after.
+func TestFlushWakesAllWhoWait(t *testing.T) {
+	base, j := twoSteps(t)
+	flushing, goOn := make(chan bool), make(chan bool)
+	var blocked atomic.Bool
+	base.Before = func(op crashfs.Op) {
+		if op.Kind == crashfs.Sync && blocked.CompareAndSwap(false, true) {
+			close(flushing)
+			<-goOn
+		}
+	}
+	const callers = 6
+	done := make(chan error, callers)
+	add := func(n int) {
+		_, err := j.Append(body(journal.KindStep, n, 100), true)
+		done <- err
+	}
+	go add(3)
+	<-flushing
+	for n := range callers - 1 {
+		go add(n + 4)
+	}
+	for j.Seq() < 2+callers {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond) // from writing to waiting
+	close(goOn)
+	for range callers {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(8 * time.Second):
+			t.Fatal("a caller waits for ever")
 		}
 	}
 }
