@@ -17,8 +17,6 @@ import (
 	"github.com/pawlgo/pawl/journal"
 )
 
-const errNoSpace = syscall.ENOSPC
-
 func TestOpenMakesAStoreOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	if _, err := dirstore.Open(vfs.OS, dir, false, quiet); !errors.Is(err, fs.ErrNotExist) {

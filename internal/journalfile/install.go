@@ -35,7 +35,7 @@ func Install(fsys vfs.FS, path string, seq int64, crc uint32, records func(add f
 		_, err = w.check()
 	}
 	if err == nil {
-		if err = fsys.Rename(w.name, path); err != nil {
+		if err = vfs.RenameNew(fsys, w.name, path); err != nil && !errors.Is(err, fs.ErrExist) {
 			if _, there := fsys.Lstat(path); there == nil {
 				err = fmt.Errorf("%w: giving it its name failed: %w", ErrInDoubt, err)
 			}
