@@ -153,12 +153,13 @@ func TestDocumentedCounts(t *testing.T) {
 			sums[0] += k
 			sums[1+i%4] += k
 		}
-		row := "| " + labels[m[1]] + " |"
+		var row strings.Builder
+		row.WriteString("| " + labels[m[1]] + " |")
 		for _, n := range sums {
-			row += " " + thousands(n) + " |"
+			row.WriteString(" " + thousands(n) + " |")
 		}
-		if !strings.Contains(string(doc), row+"\n") {
-			t.Errorf("docs/durability.md lacks the row\n%s", row)
+		if !strings.Contains(string(doc), row.String()+"\n") {
+			t.Errorf("docs/durability.md lacks the row\n%s", row.String())
 		}
 	}
 }

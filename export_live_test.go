@@ -3,6 +3,7 @@ package pawl_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -52,9 +53,7 @@ func TestExportWhileItSaves(t *testing.T) { // C-70
 		mu.Lock()
 		before := len(acked)
 		want := make(map[string]bool, before)
-		for k, ok := range acked {
-			want[k] = ok
-		}
+		maps.Copy(want, acked)
 		mu.Unlock()
 		to := imported(t, s)
 		infos, err := to.Steps(t.Context(), "r")

@@ -173,16 +173,17 @@ func (p *plain) idempotency(key string) string {
 	if moved := p.idem[key]; moved != "" {
 		return moved
 	}
-	covered := key
+	var covered strings.Builder
+	covered.WriteString(key)
 	for i := range len(key) + 1 {
 		if i == len(key) || key[i] == '/' {
 			if n := p.Epochs[key[:i]]; n > 0 {
-				covered += fmt.Sprintf("\x00%d@%d", n, i)
+				covered.WriteString(fmt.Sprintf("\x00%d@%d", n, i))
 			}
 		}
 	}
 	mac := hmac.New(sha256.New, []byte(p.uid))
-	mac.Write([]byte(covered))
+	mac.Write([]byte(covered.String()))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
@@ -351,7 +352,7 @@ func (w *writer) next() *line.Body {
 		return w.body(journal.KindMap, key).Int("total", w.Int64N(9)).Int("done", w.Int64N(3))
 	case n < 60:
 		if w.IntN(2) == 0 {
-			return w.body(journal.KindNote, key).Value([]byte(fmt.Sprint(" ", w.n)))
+			return w.body(journal.KindNote, key).Value(fmt.Append(nil, " ", w.n))
 		}
 		return w.body(journal.KindNote, key).Value(w.value())
 	case n < 75 && w.fold.Status != journal.Complete:

@@ -3,6 +3,7 @@ package pawltest
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/pawlgo/pawl"
@@ -24,12 +25,13 @@ func (s strict) Handle(_ context.Context, r slog.Record) error {
 	if r.Level < slog.LevelInfo {
 		return nil
 	}
-	text := r.Message
+	var text strings.Builder
+	text.WriteString(r.Message)
 	for _, a := range s.attrs {
-		text += " " + a.String()
+		text.WriteString(" " + a.String())
 	}
-	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
-	s.t.Errorf("pawltest: %s", text)
+	r.Attrs(func(a slog.Attr) bool { text.WriteString(" " + a.String()); return true })
+	s.t.Errorf("pawltest: %s", text.String())
 	return nil
 }
 

@@ -85,7 +85,7 @@ func TestNotUTF8(t *testing.T) {
 			if !utf8.ValidString(stdout) || !utf8.ValidString(stderr) {
 				t.Errorf("%q: %q %q", args, stdout, stderr)
 			}
-			for _, line := range bytes.Split(bytes.TrimSpace([]byte(stdout)), []byte("\n")) {
+			for line := range bytes.SplitSeq(bytes.TrimSpace([]byte(stdout)), []byte("\n")) {
 				if args[0] == "log" && !json.Valid(line) {
 					t.Errorf("%q: %q", args, line)
 				}
