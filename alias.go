@@ -1,6 +1,7 @@
 package pawl
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -10,12 +11,15 @@ import (
 // adopt lets key go on with what is recorded under the name that it had before, if
 // nothing is recorded under key itself. The caller has claimed key.
 func (r *Run) adopt(s *scope, key, oldName string) error {
+	if oldName == emptyAlias {
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: the old key of an Alias must not be empty", ErrInvalid), Hint: "fn was not called"}
+	}
 	old, err := s.join(oldName)
 	if err != nil || old == key || r.known(key) || !r.known(old) {
 		return err
 	}
 	// Nobody else may be asking for the old key: its result would have two names.
-	if err := r.claim(old); err != nil {
+	if err := r.claim(s, old); err != nil {
 		return err
 	}
 	if inside := r.askedInside(old); inside != "" {
@@ -26,7 +30,7 @@ func (r *Run) adopt(s *scope, key, oldName string) error {
 	b := line.NewBody(journal.KindAlias, key, r.store.now()).Str("from", old)
 	// Whatever is recorded under the new key stands behind it in the journal, so it
 	// needs no flush of its own.
-	err = r.record(b.Bytes(), false, func(f *journal.Fold, span journal.Span) {
+	err = r.record(b.Bytes(), false, s.alive, func(f *journal.Fold, span journal.Span) {
 		f.Alias(key, old, span.Seq)
 		r.forgetStates(old)
 		r.forgetStates(key) // what was loaded there was none

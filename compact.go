@@ -47,7 +47,8 @@ func (s *Store) Compact(ctx context.Context, id string) (before, after int64, er
 }
 
 // Compact does for an open run what [Store.Compact] does for one that nobody owns.
-// Steps that end meanwhile are recorded after it.
+// Steps that end meanwhile are recorded after it. A complete run is [ErrComplete]: this
+// process does not own it any more, use [Store.Compact].
 func (r *Run) Compact() error {
 	r.gate.Lock()
 	defer r.gate.Unlock()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pawlgo/pawl/internal/hook"
 )
 
 // maxKey bounds a full key in bytes: it is held in memory for every step.
@@ -19,6 +21,8 @@ type scope struct {
 	wrong  string          // why a name given to Scope cannot be one
 	step   string          // full key of the step around, "" outside of all steps
 	try    int64           // of that step
+	live   uint64          // names that try while it is under way
+	outer  *scope          // of the step around that step, nil if there is none
 }
 
 type scopeKey struct{}
@@ -32,8 +36,8 @@ func scopeOf(ctx context.Context) (*scope, error) {
 }
 
 // within returns ctx for a try of the step key.
-func (s *scope) within(ctx context.Context, key string, try int64) context.Context {
-	return &scoped{ctx, scope{run: s.run, prefix: key, base: s.base, step: key, try: try}}
+func (s *scope) within(ctx context.Context, key string, t tried) context.Context {
+	return &scoped{ctx, scope{run: s.run, prefix: key, base: s.base, step: key, try: t.n, live: t.live, outer: s}}
 }
 
 // scoped is a context that carries a scope, as [context.WithValue] would, in one
@@ -93,27 +97,50 @@ func wrongName(what, name string) string {
 //	tc := pawl.Scope(ctx, fmt.Sprint("turn/", turn))
 //
 // A slash in name opens a scope inside a scope; a slash in a step's key or in an
-// item's is part of its name and is recorded as "~1". A Step's function and a Map's
-// items have their own key as scope already. Name must come from data or recorded
-// results, like every key; one that cannot be a key makes every step in it
-// [ErrInvalid]. A context without a run is returned as it is; Step then says
+// item's is part of its name and is recorded as "~1", and a tilde as "~0" in either. A
+// Step's function and a Map's items have their own key as scope already: Scope(ctx, "a")
+// and the step "a" are one place, with one state (see [SaveState]). Name must come from
+// data or recorded results, like every key; one that cannot be a key, is empty or has an
+// empty part ("/", "a/", "a//b") makes every step in it [ErrInvalid], and so does a full
+// key above 1,024 bytes. A context without a run is returned as it is; Step then says
 // [ErrNoRun].
 func Scope(ctx context.Context, name string) context.Context {
 	s, err := scopeOf(ctx)
 	if err != nil {
 		return ctx
 	}
+	inner := s.scope(strings.ReplaceAll(name, "~", "~0"))
+	switch {
+	case s.wrong != "":
+	case name == "":
+		inner.wrong = "a scope must have a name"
+	case strings.Contains("/"+name+"/", "//"):
+		inner.wrong = "a part of a scope's name, between slashes, must not be empty"
+	}
+	return context.WithValue(ctx, scopeKey{}, inner)
+}
+
+// scope returns a scope in s whose name is escaped already.
+func (s *scope) scope(escaped string) *scope {
 	inner := *s
-	inner.prefix = name
+	inner.prefix = escaped
 	if s.prefix != "" {
-		inner.prefix = s.prefix + "/" + name
+		inner.prefix = s.prefix + "/" + escaped
 	}
 	if inner.wrong == "" {
-		if inner.wrong = wrongName("a scope", inner.prefix); name == "" {
-			inner.wrong = "a scope must have a name"
-		}
+		inner.wrong = wrongName("a scope", inner.prefix)
 	}
-	return context.WithValue(ctx, scopeKey{}, &inner)
+	return &inner
+}
+
+func init() {
+	hook.ScopeOfKey = func(ctx context.Context, key string) context.Context {
+		s, err := scopeOf(ctx)
+		if err != nil {
+			return ctx
+		}
+		return context.WithValue(ctx, scopeKey{}, s.scope(key))
+	}
 }
 
 // ended returns why ctx is done: its error, and the cause if that says more.

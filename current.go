@@ -54,11 +54,8 @@ func Note(ctx context.Context, v any) error {
 	if err != nil {
 		return &RunError{Op: "note", RunID: r.id, Key: s.step, Err: fmt.Errorf("%w: note: %w", ErrInvalid, err), Hint: "nothing was recorded"}
 	}
-	if !r.underTry(s) {
-		return &RunError{Op: "note", RunID: r.id, Key: s.step, Err: fmt.Errorf("%w: this try of the step has ended", ErrInvalid), Hint: "nothing was recorded"}
-	}
 	body := withValue(line.NewBody(journal.KindNote, s.step, r.store.now()), text, reflect.TypeOf(v))
-	err = r.record(body, true, func(f *journal.Fold, span journal.Span) { f.Note(s.step, span) })
+	err = r.record(body, true, s.alive, func(f *journal.Fold, span journal.Span) { f.Note(s.step, span) })
 	if err != nil {
 		return r.writeError("note", s.step, err)
 	}
@@ -116,12 +113,4 @@ func stepOf(ctx context.Context, op string) (*scope, error) {
 		return nil, &RunError{Op: op, RunID: s.run.id, Err: fmt.Errorf("%w: no step is under way in this context", ErrInvalid), Hint: "call it in the function of a Step or a Map, with that function's context"}
 	}
 	return s, nil
-}
-
-// underTry reports whether the try that s belongs to is under way.
-func (r *Run) underTry(s *scope) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	st := r.fold.Steps[s.step]
-	return r.asked[s.step] == stepRunning && st != nil && st.Tries == s.try
 }

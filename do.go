@@ -66,6 +66,7 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 		if returned {
 			return
 		}
+		defer r.Close() //nolint:errcheck // whatever else goes wrong here, the run is let go
 		// Nil means Goexit: a panic with nil is a *runtime.PanicNilError.
 		p := recover()
 		crash := &crashError{value: p, stack: debug.Stack()}
@@ -80,6 +81,7 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 	err := fn(ctx)
 	returned = true
 	r.drain()
+	defer r.Close() //nolint:errcheck // for the second time, unless something below panics
 	var endErr error
 	switch {
 	case err == nil:
@@ -114,5 +116,5 @@ func (e *crashError) headline() string {
 	if e.value == nil {
 		return "the function ended by runtime.Goexit"
 	}
-	return strings.ToValidUTF8(fmt.Sprintf("panic: %.1000v", e.value), "\ufffd")
+	return strings.ToValidUTF8(fmt.Sprintf("panic: %v", e.value), "\ufffd")
 }

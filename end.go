@@ -139,10 +139,14 @@ func (r *Run) insideAsked(key string) bool {
 
 // Fail records that this attempt ended with cause. The run is then failed and, like
 // any other, resumable: the next start tries again what has no result. When it
-// returns nil that is durable.
+// returns nil that is durable. Failing while a step is under way is [ErrInvalid], since
+// its result could not be recorded any more; the run then stays open.
 func (r *Run) Fail(cause error) error {
 	if cause == nil {
 		return &RunError{Op: "fail", RunID: r.id, Err: fmt.Errorf("%w: a failure needs an error", ErrInvalid)}
+	}
+	if keys := r.underWay(); len(keys) > 0 {
+		return &RunError{Op: "fail", RunID: r.id, Key: keys[0], Err: fmt.Errorf("%w: %d steps are under way", ErrInvalid, len(keys)), Hint: "fail a run when its steps have ended; Close waits for them"}
 	}
 	return r.end(line.NewBody(journal.KindFailed, "", r.store.now()).Str("error", r.errorText(cause)), true)
 }
@@ -207,11 +211,7 @@ func (r *Run) Close() error {
 
 // encode returns the text of a value as it may be written.
 func (r *Run) encode(v any) ([]byte, error) {
-	text, err := value.Encode(v)
-	if err != nil {
-		return nil, err
-	}
-	return value.Redact(text, r.store.redact), nil
+	return value.EncodeRedacted(v, r.store.redact)
 }
 
 // hide returns a text as it may be written.
@@ -224,17 +224,26 @@ func (r *Run) hide(text string) string {
 
 // errorText is what is recorded of an error: its message, bounded. Of a step that failed
 // because a step inside failed, the message is the inner one's.
-func (r *Run) errorText(err error) string {
-	text := err.Error()
+func (r *Run) errorText(err error) (text string) {
+	defer func() {
+		if recover() != nil { // of a nil pointer in an error, most often; the run must be let go all the same
+			text = fmt.Sprintf("an error of type %T, whose text cannot be told: its Error method, or Redact, panics", err)
+		}
+	}()
+	text = err.Error()
 	if inner, ok := err.(*StepError); ok {
 		text = fmt.Sprintf("step %q: %s", inner.Key, inner.Message)
 		if _, nested := inner.Err.(*StepError); nested {
 			text = inner.Message
 		}
 	}
-	text = r.hide(strings.ToValidUTF8(text, "\ufffd")) // before it is cut: half a secret is one too
+	return bounded(r.hide(strings.ToValidUTF8(text, "\ufffd"))) // before it is cut: half a secret is one too
+}
+
+// bounded cuts a text that is recorded of an error, a decision and the like.
+func bounded(text string) string {
 	if len(text) > maxErrorText {
-		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+		return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}
 	return text
 }

@@ -38,7 +38,8 @@ var (
 	ErrCancelled = errors.New("cancelled")
 	// ErrWaiting: the run waits for an answer or for a time.
 	ErrWaiting = errors.New("waiting")
-	// ErrDuplicateKey: the key is running or done in this attempt already.
+	// ErrDuplicateKey: the key is running or done in this attempt already. When a step that
+	// failed is asked again, its new try may ask for the keys inside it again.
 	ErrDuplicateKey = errors.New("duplicate key")
 	// ErrInputChanged: the recorded input differs from the present one.
 	ErrInputChanged = errors.New("input changed since it was recorded")

@@ -45,11 +45,7 @@ type fileConfig struct {
 
 // encode returns the text of a value as it may be written.
 func (c *fileConfig) encode(v any) ([]byte, error) {
-	text, err := value.Encode(v)
-	if err != nil {
-		return nil, err
-	}
-	return value.Redact(text, c.redact), nil
+	return value.EncodeRedacted(v, c.redact)
 }
 
 // ownerLock is what makes a process the only owner of a path.

@@ -28,13 +28,17 @@ const opFork = "fork"
 // resolved, see [AtMostOnce]: it may have happened for the first run.
 //
 // It takes no lock of the first run, which may be at work. Errors: [ErrNotFound] (no such
-// run or record; a compaction may have dropped it), [ErrConflict] (there is a run newID),
-// [ErrInvalid] (an ID), [ErrCorrupt], [ErrNewerFormat], and those of the file system.
+// run or record; a compaction may have dropped it), [ErrConflict] (there is a run newID,
+// or the journal belongs to another store), [ErrInvalid] (an ID, or seq below 0),
+// [ErrCorrupt], [ErrNewerFormat], and those of the file system.
 func (s *Store) Fork(ctx context.Context, id string, seq int64, newID string) error {
 	for _, name := range []string{id, newID} {
 		if err := runid.Check(name); err != nil {
 			return invalidID(opFork, name, err)
 		}
+	}
+	if seq < 0 {
+		return &RunError{Op: opFork, RunID: id, Err: fmt.Errorf("%w: there is no record %d; 0 means all of them", ErrInvalid, seq), Hint: notImported}
 	}
 	if err := s.checkOpen(opFork, id); err != nil {
 		return err
@@ -55,14 +59,17 @@ func (s *Store) Fork(ctx context.Context, id string, seq int64, newID string) er
 		}
 		return &RunError{Op: opFork, RunID: id, Seq: seq, Path: path, Err: err, Hint: notImported}
 	}
-	err = s.create(newID, func(path string) error {
+	if uid := past.fold.Header.Store; uid != s.dir.UID {
+		return &RunError{Op: opFork, RunID: id, Path: path, Err: fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, uid, s.dir.UID), Hint: notImported + "; a run comes into a store with pawl import, not by copying its file"}
+	}
+	err = s.create(opFork, newID, func(path string) error {
 		if err := past.writeTo(ctx, path, newID); err != nil {
 			return importError(newID, err)
 		}
 		return nil
 	})
 	if e, ok := errors.AsType[*RunError](err); ok {
-		e.Op = opFork
+		e.Op = opFork // of importError
 	}
 	return err
 }

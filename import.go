@@ -81,7 +81,7 @@ func (s *Store) importFrom(ctx context.Context, r io.Reader, id string, anyJourn
 			return "", &RunError{Op: opImport, Err: fmt.Errorf("%w: the run's ID: %w", ErrInvalid, err), Hint: notImported + "; give the run another ID"}
 		}
 	}
-	err = s.create(m.id, func(path string) error { return m.run(ctx, path, io.MultiReader(bytes.NewReader(first), in)) })
+	err = s.create(opImport, m.id, func(path string) error { return m.run(ctx, path, io.MultiReader(bytes.NewReader(first), in)) })
 	if err != nil {
 		return "", err
 	}
@@ -114,14 +114,15 @@ func firstRecord(in *bufio.Reader) (text []byte, h journal.Header, err error) {
 
 // create lets fill make the journal of a run that is not there, holding its lock. If
 // that fails, the lock file that this made is removed.
-func (s *Store) create(id string, fill func(path string) error) error {
+func (s *Store) create(op, id string, fill func(path string) error) error {
 	path := s.dir.Journal(id)
+	done := map[string]string{opImport: "imported", opFork: "forked"}[op]
 	taken := func() error {
 		if _, err := s.dir.FS.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			if err == nil {
 				err = fmt.Errorf("%w: there is such a run", ErrConflict)
 			}
-			return &RunError{Op: opImport, RunID: id, Path: path, Err: err, Hint: "that run is as it was and nothing was imported; import it under another ID, or put that run aside with: pawl clear " + quoteArg(id)}
+			return &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: "that run is as it was and nothing was " + done + "; " + op + " it under another ID, or put that run aside with: pawl clear " + quoteArg(id)}
 		}
 		return nil
 	}
@@ -134,10 +135,10 @@ func (s *Store) create(id string, fill func(path string) error) error {
 	}
 	l, err := s.dir.Acquire(id)
 	if err != nil {
-		if locked, ok := lockedError(opImport, id, path, err); ok {
+		if locked, ok := lockedError(op, id, path, err); ok {
 			return locked
 		}
-		return &RunError{Op: opImport, RunID: id, Path: path, Err: err, Hint: notImported}
+		return &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: notImported}
 	}
 	if err = taken(); err == nil {
 		err = fill(path)
@@ -147,7 +148,7 @@ func (s *Store) create(id string, fill func(path string) error) error {
 		s.dir.FS.Remove(s.dir.Lock(id)) //nolint:errcheck // a lock file without a run means nothing
 	}
 	if releaseErr := l.Release(); err == nil && releaseErr != nil {
-		err = &RunError{Op: opImport, RunID: id, Err: releaseErr, Hint: "the run was imported and is durable"}
+		err = &RunError{Op: op, RunID: id, Err: releaseErr, Hint: "the run was " + done + " and is durable"}
 	}
 	return err
 }

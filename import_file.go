@@ -46,7 +46,7 @@ func (s *Store) importCheckpoint(r io.Reader, id string) (string, error) {
 	}
 	header := line.NewBody(journal.KindRun, "", vfs.Now()).Int("format", journal.Format).
 		Str("id", id).Str("uid", dirstore.NewUID()).Int("inc", 1).Str("store", s.dir.UID)
-	err = s.create(id, func(path string) error {
+	err = s.create(opImport, id, func(path string) error {
 		err := journalfile.Install(s.dir.FS, path, 0, 0, func(add func([]byte) error) error {
 			if err := add(header.Bytes()); err != nil {
 				return err

@@ -67,10 +67,17 @@ func withInput(b *line.Body, in *value.Fingerprint) {
 }
 
 // inputDiffers decides what a changed input means for a step: an error where a
-// recorded result would be lost from sight, a new epoch where that was asked for
-// or where nothing is recorded yet.
+// recorded result would be lost from sight, or a step that was under way at a death, whose
+// idempotency key must stay; a new epoch where that was asked for or where all that is
+// recorded has failed. Not even then a step that must not happen twice and is in doubt.
 func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal.Record, c stepConfig, input *value.Fingerprint) error {
-	if !c.rerun && (st.Status == journal.StepDone || r.hasResultsInside(key)) {
+	r.mu.Lock()
+	doubtful, open := inDoubtAt(r.fold, key), r.openAt(key)
+	r.mu.Unlock()
+	if doubtful != "" {
+		return r.doubt(doubtful) // an epoch would put the trace of it out of sight
+	}
+	if open && !c.rerun {
 		return &RunError{
 			Op: "start", RunID: r.id, Key: key, Err: inputChanged(start.Member("input"), start.Member("outline"), *input),
 			Hint: "fn was not called and the run stays resumable; with RerunOnChange the step runs anew",
@@ -83,9 +90,9 @@ func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal
 	n := r.fold.Epoch(key) + 1
 	r.mu.Unlock()
 	b := line.NewBody(journal.KindEpoch, key, r.store.now()).Int("n", n).Str("reason", "input changed")
-	err := r.record(b.Bytes(), false, func(f *journal.Fold, span journal.Span) {
+	err := r.record(b.Bytes(), false, s.alive, func(f *journal.Fold, span journal.Span) {
 		f.BeginEpoch(key, n, span.Seq)
-		r.forgetStates(key)
+		r.outOfSight(key)
 	})
 	if err != nil {
 		return r.writeError("start", key, err)
@@ -98,11 +105,19 @@ func (r *Run) stopped(s *scope, key string) error {
 	return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(s.base), Hint: "fn was not called"}
 }
 
-func (r *Run) hasResultsInside(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// openAt reports whether a result is recorded at key or inside it, or something that began
+// and has no end: what another input must not put out of sight unasked. The caller holds
+// mu.
+func (r *Run) openAt(key string) bool {
+	open := func(k string) bool {
+		s := r.fold.Steps[k]
+		return s != nil && s.Status != journal.StepFailed
+	}
+	if open(key) {
+		return true
+	}
 	for k := range r.fold.Inside(key) {
-		if s := r.fold.Steps[k]; s != nil && s.Status == journal.StepDone {
+		if open(k) {
 			return true
 		}
 	}

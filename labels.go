@@ -9,19 +9,29 @@ import (
 	"github.com/pawlgo/pawl/internal/line"
 )
 
-// maxLabel bounds a label's name and value, in bytes.
+// maxLabel bounds a label's name and value, and a run's kind, in bytes.
 const maxLabel = 256
 
 // badLabel returns the name of a label that cannot be one.
 func badLabel(labels map[string]string) (name string, bad bool) {
 	for name, v := range labels {
 		for _, s := range [...]string{name, v} {
-			if s == "" || len(s) > maxLabel || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
-				return strings.ToValidUTF8(name[:min(len(name), maxLabel)], "\ufffd"), true
+			if badText(s) {
+				return shown(name), true
 			}
 		}
 	}
 	return "", false
+}
+
+// badText reports whether s cannot be a label's name or value, or a run's kind.
+func badText(s string) bool {
+	return s == "" || len(s) > maxLabel || !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0
+}
+
+// shown is as much of such a text as an error tells.
+func shown(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), maxLabel)], "\ufffd")
 }
 
 // labels returns the labels as a JSON object, sorted by name, nil if there are none.

@@ -26,11 +26,12 @@ import (
 // document. Two items with one key are [ErrDuplicateKey].
 //
 // When an item fails, no further item is started, those under way finish, and their
-// results are kept. The error joins the failures in the order of items. The next
+// results are kept; what Map returns beside an error is nil. The error joins the failures in the order of items. The next
 // start begins with the items that have not failed yet, so that a bad one does not
 // hold up the rest. A panic of fn is recorded, the others finish, and Map panics in the
 // caller with an error that has the panic's value and stack in its text and unwraps to
-// the value if that is an error. Otherwise everything is as for [Step].
+// the value if that is an error. After a runtime.Goexit in an item the others finish too, and
+// the caller's goroutine ends as that one did. Otherwise everything is as for [Step].
 func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In) string, fn func(ctx context.Context, item In) (Out, error), opts ...MapOption) ([]Out, error) {
 	c := mapConfig{parallel: defaultParallel}
 	for _, o := range opts {
@@ -107,7 +108,7 @@ type mapItem struct {
 }
 
 func (m *mapping) do(ctx context.Context) error {
-	if err := m.run.claim(m.key); err != nil {
+	if err := m.run.claim(m.outer, m.key); err != nil {
 		return err
 	}
 	ok := false
@@ -132,7 +133,7 @@ func (m *mapping) do(ctx context.Context) error {
 	}
 	done, todo := m.plan()
 	body := line.NewBody(journal.KindMap, m.key, m.run.store.now()).Int("total", int64(len(m.items))).Int("done", int64(len(done))).Bytes()
-	err := m.run.record(body, false, func(f *journal.Fold, span journal.Span) {
+	err := m.run.record(body, false, m.outer.alive, func(f *journal.Fold, span journal.Span) {
 		f.BeginMap(m.key, int64(len(m.items)), int64(len(done)), span.Seq)
 	})
 	if err != nil {
@@ -191,20 +192,24 @@ func (m *mapping) checkKeys() error {
 
 // checkInputs finds changed items before anything runs, and all of them at once.
 func (m *mapping) checkInputs() error {
-	if m.c.rerun || m.c.ignoreInput {
+	if m.c.ignoreInput {
 		return nil
 	}
 	var first error
 	changed := 0
 	for _, it := range m.items {
-		if !m.run.differsFrom(it.key, it.work.input) {
+		differs, open, doubtful := m.run.differsFrom(it.key, it.work.input)
+		if differs && doubtful != "" {
+			return m.run.doubt(doubtful)
+		}
+		if !differs || !open || m.c.rerun {
 			continue // nearly all: for that, their records need not be read
 		}
 		st, rec, err := m.run.recorded(it.key, it.work.input)
 		if err != nil {
 			return m.run.readError(it.key, err)
 		}
-		if st == nil || !st.InputDiffers(it.work.input.Digest) || st.Status != journal.StepDone && !m.run.hasResultsInside(it.key) {
+		if st == nil {
 			continue
 		}
 		if changed++; first == nil {
@@ -221,12 +226,16 @@ func (m *mapping) checkInputs() error {
 	}
 }
 
-// differsFrom reports whether a step was recorded with another input than this one.
-func (r *Run) differsFrom(key string, input *value.Fingerprint) bool {
+// differsFrom reports whether a step was recorded with another input than this one, whether
+// something there must not get out of sight by that, and which step is in doubt there.
+func (r *Run) differsFrom(key string, input *value.Fingerprint) (different, open bool, doubtful string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	st := r.fold.Steps[key]
-	return st != nil && differs(st, input)
+	if st == nil || !differs(st, input) {
+		return false, false, ""
+	}
+	return true, r.openAt(key), inDoubtAt(r.fold, key)
 }
 
 // plan tells the items that have a result from the others: those never tried or cut

@@ -78,7 +78,9 @@ func (allowUnknown) applyRun(c *runConfig)   { c.allowUnknown = true }
 // value in inputs, results, states and notes, and the texts of errors, panics, labels
 // and reasons. What fn returns takes its place, for good: a redacted result is what
 // [Step] returns, live and later. Member names, keys and run IDs are not given to fn:
-// secrets must not stand in them. Fn must be fast, give equal texts for equal texts, and
+// secrets must not stand in them. Values that are written as texts are given to fn too: times,
+// []byte in base64, whatever has a MarshalText method. If what fn returns for one does not
+// fit there, the value is [ErrInvalid] and not recorded. Fn must be fast, give equal texts for equal texts, and
 // be safe for concurrent use.
 func Redact(fn func(text string) string) interface {
 	FileOption
@@ -111,14 +113,16 @@ type runOption func(*runConfig)
 func (o runOption) applyRun(c *runConfig) { o(c) }
 
 // RunKind names the kind of work that a run does, recorded when the run is
-// created, for people and for services that resume runs by kind.
+// created, for people and for services that resume runs by kind. It is at most 256
+// bytes of UTF-8 without NUL ([ErrInvalid]), and given to [Redact]; "" means none.
 func RunKind(name string) RunOption {
 	return runOption(func(c *runConfig) { c.kind = name })
 }
 
 // Label gives a run a name and value by which people and programs find it again; it may
-// be given several times, one value for each name. Labels are recorded when the run is
-// created. Neither may be empty.
+// be given several times, one value for each name: of several for one name the last
+// counts. Labels are recorded when the run is created. Neither may be empty, longer than
+// 256 bytes, or other than UTF-8 without NUL ([ErrInvalid]).
 func Label(name, value string) RunOption {
 	return runOption(func(c *runConfig) {
 		if c.labels == nil {
@@ -133,6 +137,9 @@ func Label(name, value string) RunOption {
 // complete run: another input is [ErrInputChanged], and nothing runs. It keeps a
 // reused ID from returning the result of other work. What may grow between
 // starts, such as a list of documents, does not belong into it.
+//
+// Nothing is recorded of it later: a run that was created without an input accepts any,
+// and one with an input accepts a start without RunInput.
 func RunInput(v any) RunOption {
 	return runOption(func(c *runConfig) { c.input, c.hasInput = v, true })
 }
@@ -192,6 +199,10 @@ func Parallel(n int) MapOption {
 // [ErrInputChanged] with the JSON paths that differ, unless [RerunOnChange] is
 // given. Give it what the result depends on: the prompt, the model's name, the
 // document. For the items of a [Map] it replaces the item's own fingerprint.
+//
+// Only two inputs can differ. WithInput that is added to a step which was recorded
+// without, or dropped from one that was recorded with it, changes nothing: the record is
+// returned.
 func WithInput(v any) StepOption {
 	return stepOption(func(c *stepConfig) { c.input, c.hasInput = v, true })
 }
@@ -215,7 +226,9 @@ func IgnoreInput() StepOption {
 // durable before it is called. If the process then dies, fn panics, or the run is
 // interrupted, before the step has ended, nobody can know whether it happened: from then
 // on the step is [ErrInDoubt] until somebody looks and says so, with [Store.ResolveDone]
-// or [Store.ResolveRerun], or with the command: pawl resolve.
+// or [Store.ResolveRerun], or with the command: pawl resolve. An error that says the run
+// should stop here ([ErrWaiting], [ErrCancelled], [ErrLeaseLost], any while the run's
+// context is done) is an interruption, so the step is in doubt then too.
 //
 // An error of fn says that it did not happen, and the step may be tried again. If fn
 // does not know either, after a timeout say, it returns an error that wraps
@@ -226,7 +239,14 @@ func AtMostOnce() StepOption {
 
 // Alias says under which key a step, or a [Map], was recorded before it was renamed, in
 // the same scope. If nothing is recorded under the present key, what is recorded under
-// the old one goes on under it, with everything inside, for good.
+// the old one goes on under it, with everything inside, for good. An empty old key is
+// [ErrInvalid].
 func Alias(old string) StepOption {
+	if old == "" {
+		old = emptyAlias
+	}
 	return stepOption(func(c *stepConfig) { c.alias = old })
 }
+
+// emptyAlias stands for an old key that is empty, which no key is: "" means no Alias.
+const emptyAlias = "\x00"

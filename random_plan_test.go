@@ -42,6 +42,7 @@ type todo struct {
 	outcome string // "call" the function, "answer", or the class of an error
 	answer  string
 
+	early   bool // refused for what is in doubt, before anything else is looked at
 	claimed bool // the key is this call's until it returns
 	called  bool
 	order   []*request          // of a Map: the items to be done, in this order
@@ -169,6 +170,8 @@ func (w *world) beginRun(c *request) todo {
 		return is("ErrInvalid")
 	case c.kind == "resolve done":
 		return is("answer", effect{kind: "done", key: c.key, text: c.text})
+	case w.doubtInside(c.key):
+		return is("ErrInDoubt")
 	}
 	return is("answer", effect{kind: "epoch", key: c.key})
 }
@@ -217,7 +220,9 @@ func (w *world) work(c *request, cancelled bool) todo {
 	}
 	if recorded && in != "" && st.in != "" && in != st.in {
 		switch {
-		case !c.rerun && (st.status == "done" || w.resultsInside(c.key)):
+		case st.status == "running" && st.once || w.doubtInside(c.key):
+			return todo{outcome: "ErrInDoubt", early: true}
+		case !c.rerun && (st.status != "failed" || w.openInside(c.key)):
 			return todo{outcome: "ErrInputChanged"}
 		case cancelled:
 			return todo{outcome: "canceled"}
@@ -262,11 +267,14 @@ func (w *world) beginMap(c *request, cancelled bool) todo {
 	w2.apply(p.effects...)
 	p.items, p.values = map[*request]todo{}, map[*request]string{}
 	var last []*request
+	refused := ""
 	for _, it := range c.items {
 		ip := w2.work(it, cancelled)
 		switch {
-		case ip.outcome == "ErrInputChanged":
+		case ip.early:
 			return todo{outcome: ip.outcome, effects: p.effects, claimed: true}
+		case ip.outcome == "ErrInputChanged":
+			refused = ip.outcome
 		case ip.outcome == "answer":
 			p.values[it] = ip.answer
 			continue
@@ -276,6 +284,9 @@ func (w *world) beginMap(c *request, cancelled bool) todo {
 			p.order = append(p.order, it)
 		}
 		p.items[it] = ip
+	}
+	if refused != "" {
+		return todo{outcome: refused, effects: p.effects, claimed: true}
 	}
 	p.order = slices.Concat(p.order, last)
 	p.effects = append(p.effects, effect{kind: "map", key: c.key})

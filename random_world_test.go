@@ -188,10 +188,20 @@ func anyIn[V any](m map[string]V, outer string) bool {
 	return false
 }
 
-// resultsInside reports whether a step inside key has a result.
-func (w *world) resultsInside(key string) bool {
+// openInside reports whether a step inside key has a result, or began and has no end.
+func (w *world) openInside(key string) bool {
 	for k, st := range w.steps {
-		if k != key && isIn(k, key) && st.status == "done" {
+		if k != key && isIn(k, key) && (st.status == "done" || st.status == "running") {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtInside reports whether a step inside key began, has no end and must not run twice.
+func (w *world) doubtInside(key string) bool {
+	for k, st := range w.steps {
+		if k != key && isIn(k, key) && st.status == "running" && st.once {
 			return true
 		}
 	}

@@ -28,7 +28,7 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 	if err != nil {
 		return &RunError{Op: "resolve", RunID: id, Key: key, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "nothing was written"}
 	}
-	return s.resolve(ctx, id, key, func(st *journal.Step, _ int64) []byte {
+	return s.resolve(ctx, id, key, false, func(st *journal.Step, _ int64) []byte {
 		b := line.NewBody(journal.KindStep, key, s.now()).Int("try", st.Tries).Int("us", 0)
 		s.signed(b, by, reason)
 		return b.Value(value.Redact(text, s.redact)).Bytes()
@@ -39,7 +39,7 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 // function, with a new [IdempotencyKey]. Everything recorded inside the step is history.
 // Otherwise it is as [Store.ResolveDone].
 func (s *Store) ResolveRerun(ctx context.Context, id, key, by, reason string) error {
-	return s.resolve(ctx, id, key, func(_ *journal.Step, epoch int64) []byte {
+	return s.resolve(ctx, id, key, true, func(_ *journal.Step, epoch int64) []byte {
 		b := line.NewBody(journal.KindEpoch, key, s.now()).Int("n", epoch+1)
 		s.signed(b, by, reason)
 		return b.Bytes()
@@ -49,10 +49,10 @@ func (s *Store) ResolveRerun(ctx context.Context, id, key, by, reason string) er
 // signed adds who decided and why.
 func (s *Store) signed(b *line.Body, by, reason string) {
 	hide := (&Run{store: s}).hide
-	b.Str("reason", hide(reason[:min(len(reason), maxErrorText)])).Str("by", hide(by[:min(len(by), maxErrorText)]))
+	b.Str("reason", bounded(hide(reason))).Str("by", bounded(hide(by))) // cut last: half a secret is one too
 }
 
-func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journal.Step, epoch int64) []byte) error {
+func (s *Store) resolve(ctx context.Context, id, key string, rerun bool, body func(st *journal.Step, epoch int64) []byte) error {
 	const op = "resolve"
 	log, fold, release, err := s.openUnowned(ctx, op, id)
 	if err != nil {
@@ -71,6 +71,8 @@ func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journ
 		err = refuse(fmt.Errorf("%w: the step has a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
 	case st.Status == journal.StepFailed:
 		err = refuse(fmt.Errorf("%w: the step failed, it is not in doubt", ErrInvalid), "the next start tries it again")
+	case rerun && inDoubtInside(fold, key) != "":
+		err = refuse(fmt.Errorf("%w: step %q inside it must not run twice", ErrInDoubt, inDoubtInside(fold, key)), "resolve that one first")
 	default:
 		if _, err = log.Append(body(st, fold.Epoch(key)), true); err != nil {
 			err = writeError(op, id, key, log.Path(), err)

@@ -39,6 +39,12 @@ type Run struct {
 	asked   map[string]stepState
 	nested  map[string][]string // keys asked in this attempt, by the key around them
 	states  map[string]*runState
+	live    map[string]uint64 // tries under way, by the keys of their steps
+	lives   uint64            // tries so far
+
+	// order is held while a record is written that depends on which tries are under way, or
+	// that decides it: an epoch.
+	order sync.Mutex
 	active  int        // steps and Maps under way
 	idle    *sync.Cond // active may have become 0
 	closing bool       // no further step may begin
@@ -94,10 +100,13 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 			return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: run input: %w", ErrInvalid, err)}
 		}
 	}
+	if c.kind != "" && badText(c.kind) {
+		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: the run's kind must be UTF-8 without NUL bytes, at most %d bytes long: %q", ErrInvalid, maxLabel, shown(c.kind))}
+	}
 	if name, bad := badLabel(c.labels); bad {
 		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a label needs a name and a value, in UTF-8 and at most %d bytes each: %q", ErrInvalid, maxLabel, name)}
 	}
-	r := &Run{store: s, id: id, states: map[string]*runState{}, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
+	r := &Run{store: s, id: id, states: map[string]*runState{}, live: map[string]uint64{}, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
 	r.idle = sync.NewCond(&r.mu)
 	if err := r.open(c, input); err != nil {
 		if r.log != nil {
@@ -235,7 +244,7 @@ func (r *Run) create(path string, c runConfig, input value.Fingerprint) error {
 	b := line.NewBody(journal.KindRun, "", r.store.now()).Int("format", journal.Format).
 		Str("id", r.id).Str("uid", uid).Int("inc", 1).Str("store", r.store.dir.UID)
 	if c.kind != "" {
-		b.Str("run_kind", c.kind)
+		b.Str("run_kind", r.hide(c.kind))
 	}
 	if labels := r.labels(c.labels); labels != nil {
 		b.Raw("labels", labels)

@@ -18,7 +18,8 @@ import (
 type runState struct {
 	mu     sync.Mutex
 	last   stateText
-	loaded bool
+	read   bool // last is what is recorded
+	loaded bool // the program has seen it
 	failed bool // the last save failed: it may be there all the same
 	schema int  // as the last call with options said
 }
@@ -41,17 +42,19 @@ func LoadState[T any](ctx context.Context, opts ...StateOption) (T, bool, error)
 	if err != nil {
 		return v, false, err
 	}
-	text, found, err := s.run.loadState(s.prefix, cfg)
-	if err != nil || !found {
-		return v, false, err
-	}
-	if err := value.Decode(text, &v, s.run.lenient); err != nil {
-		return *new(T), false, &RunError{
-			Op: "load the state of", RunID: s.run.id, Key: s.prefix, Err: mismatch(err, value.Missing(text, reflect.TypeFor[T]())),
-			Hint: "the recorded state is unchanged; pawl.Migrate turns an older state into a newer one",
+	found, err := s.run.loadState(s, cfg, func(text []byte) error {
+		if err := value.Decode(text, &v, s.run.lenient); err != nil {
+			return &RunError{
+				Op: "load the state of", RunID: s.run.id, Key: s.prefix, Err: mismatch(err, value.Missing(text, reflect.TypeFor[T]())),
+				Hint: "the recorded state is unchanged; pawl.Migrate turns an older state into a newer one",
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return *new(T), false, err
 	}
-	return v, true, nil
+	return v, found, nil
 }
 
 // SaveState replaces the state in the scope of ctx. When it returns nil the state is
@@ -74,7 +77,7 @@ func SaveState[T any](ctx context.Context, state T, opts ...StateOption) error {
 	if err != nil {
 		return &RunError{Op: "save the state of", RunID: r.id, Key: s.prefix, Err: fmt.Errorf("%w: state: %w", ErrInvalid, err), Hint: "nothing was written and what was last saved is intact"}
 	}
-	return r.saveState(s.prefix, cfg, text, value.IsRaw(reflect.TypeOf(state)))
+	return r.saveState(s, cfg, text, value.IsRaw(reflect.TypeOf(state)))
 }
 
 // stateScope checks everything that can be checked before the state is looked at. The
@@ -106,29 +109,35 @@ func stateScope(ctx context.Context, op string, t reflect.Type, opts []StateOpti
 	return s, cfg, nil
 }
 
-// loadState returns the text of a scope's newest state, in the schema that cfg asks for.
-func (r *Run) loadState(key string, cfg *fileConfig) (text []byte, found bool, err error) {
-	st, err := r.lockState("load the state of", key, cfg)
+// loadState gives decode the text of a scope's newest state, in the schema that cfg asks
+// for. Only a state that the program could make sense of counts as loaded.
+func (r *Run) loadState(s *scope, cfg *fileConfig, decode func(text []byte) error) (found bool, err error) {
+	key := s.prefix
+	st, err := r.lockState("load the state of", s, cfg)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	defer st.mu.Unlock()
-	if !st.loaded || st.failed {
+	if !st.read || st.failed {
 		if err := r.readState(key, st); err != nil {
-			return nil, false, err
+			return false, err
 		}
 	}
-	if st.last.text == nil {
-		return nil, false, nil
-	}
-	if cfg == nil {
-		cfg = newFileConfig(nil)
-		if st.schema == st.last.schema {
-			return st.last.text, true, nil
+	text := st.last.text
+	if text != nil && (cfg != nil || st.schema != st.last.schema) {
+		if cfg == nil {
+			cfg = newFileConfig(nil)
 		}
+		text, err = cfg.upgrade(&RunError{Op: "load the state of", RunID: r.id, Key: key}, stored{found: true, text: text, schema: st.last.schema})
 	}
-	text, err = cfg.upgrade(&RunError{Op: "load the state of", RunID: r.id, Key: key}, stored{found: true, text: st.last.text, schema: st.last.schema})
-	return text, err == nil, err
+	if text != nil && err == nil {
+		err = decode(text)
+	}
+	if err != nil {
+		return false, err
+	}
+	st.loaded = true
+	return text != nil, nil
 }
 
 // readState reads what is recorded. The caller holds st.mu.
@@ -152,13 +161,14 @@ func (r *Run) readState(key string, st *runState) error {
 		}
 		st.last = stateText{text: text, clean: line.Clean(text), schema: schema, patched: int(copied.PatchBytes)}
 	}
-	st.loaded, st.failed = true, false
+	st.read, st.failed = true, false
 	return nil
 }
 
-func (r *Run) saveState(key string, cfg *fileConfig, text []byte, exact bool) error {
+func (r *Run) saveState(s *scope, cfg *fileConfig, text []byte, exact bool) error {
 	const op = "save the state of"
-	st, err := r.lockState(op, key, cfg)
+	key := s.prefix
+	st, err := r.lockState(op, s, cfg)
 	if err != nil {
 		return err
 	}
@@ -180,20 +190,35 @@ func (r *Run) saveState(key string, cfg *fileConfig, text []byte, exact bool) er
 	}
 	clean := !exact || line.Clean(text) // what the encoder wrote is clean
 	body, patch, next := st.last.record(r.store.now(), key, text, clean, st.schema)
-	if err := r.record(body, true, func(f *journal.Fold, span journal.Span) { f.Save(key, span, patch) }); err != nil {
+	// What a patch rests on must still be there: an epoch drops states.
+	guard := func() error {
+		if err := s.alive(); err != nil {
+			return err
+		}
+		if r.states[key] != st {
+			return fmt.Errorf("%w: the step around was begun anew meanwhile", ErrInvalid)
+		}
+		return nil
+	}
+	if err := r.record(body, true, guard, func(f *journal.Fold, span journal.Span) { f.Save(key, span, patch) }); err != nil {
 		st.failed = true
 		return r.writeError(op, key, err)
 	}
-	st.last, st.loaded, st.failed = next, true, false
+	st.last, st.read, st.loaded, st.failed = next, true, true, false
 	return nil
 }
 
 // lockState returns the state of a scope with its mutex held.
-func (r *Run) lockState(op, key string, cfg *fileConfig) (*runState, error) {
+func (r *Run) lockState(op string, s *scope, cfg *fileConfig) (*runState, error) {
+	key := s.prefix
 	r.mu.Lock()
-	if r.ended != nil {
+	err := r.ended
+	if err == nil {
+		err = s.alive()
+	}
+	if err != nil {
 		r.mu.Unlock()
-		return nil, &RunError{Op: op, RunID: r.id, Key: key, Err: r.ended, Hint: "nothing was written"}
+		return nil, &RunError{Op: op, RunID: r.id, Key: key, Err: err, Hint: "nothing was written"}
 	}
 	st := r.states[key]
 	if st == nil {

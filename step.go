@@ -42,11 +42,13 @@ func (e *StepError) Unwrap() error { return e.Err }
 // something on the way shows it on the first day.
 //
 // Key is unique within its scope, see [Scope]; it must come from data or recorded
-// results. A key that is running or done in this attempt is [ErrDuplicateKey]. Fn's
-// context carries the key as scope: a Step inside fn is "key/inner".
+// results. With its scope it is at most 1,024 bytes long. A key that is running or done in
+// this attempt is [ErrDuplicateKey]. Fn's context carries the key as scope: a Step inside
+// fn is "key/inner".
 //
 // An error of fn is recorded and returned as a [*StepError] that wraps it; the step
-// may be asked again, and the next start tries again. If the run was interrupted
+// may be asked again, and its new try may ask for the keys inside it again; the next start
+// tries again. If the run was interrupted
 // (see [Do]) nothing is recorded and fn's error is returned as it is. A process
 // that dies while fn runs leaves the step in doubt: the next start runs it again.
 //
@@ -103,7 +105,7 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 		}
 		input = &f
 	}
-	if err := r.claim(key); err != nil {
+	if err := r.claim(s, key); err != nil {
 		return err
 	}
 	end := stepFailed
@@ -129,12 +131,15 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 }
 
 // claim marks key as running in this attempt.
-func (r *Run) claim(key string) error {
+func (r *Run) claim(s *scope, key string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	why := r.ended
 	if why == nil && r.closing {
 		why = ErrClosed
+	}
+	if why == nil {
+		why = s.alive()
 	}
 	if why != nil {
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: why, Hint: "fn was not called"}
@@ -262,28 +267,28 @@ func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, i
 	if ctx.Err() != nil {
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(ctx), Hint: "fn was not called"}
 	}
-	try, err := r.recordStart(key, c, input, w)
+	t, err := r.recordStart(s, key, c, input, w)
 	if err != nil {
 		return err
 	}
+	defer r.over(key, t)
 	begin := time.Now()
-	v, err := r.call(ctx, s, key, c, try, w)
+	v, text, err, encodeErr := r.call(ctx, s, key, c, t, w)
 	took := time.Since(begin)
 	if err != nil {
-		return r.failed(s, key, c, try, took, err)
+		return r.failed(s, key, c, t, took, err)
 	}
-	text, err := r.encode(v)
-	if err != nil {
-		err = fmt.Errorf("%w: result: %w", ErrInvalid, err)
+	if encodeErr != nil {
+		err = fmt.Errorf("%w: result: %w", ErrInvalid, encodeErr)
 		if c.once { // it did happen
 			return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded, so the step is in doubt; " + r.howToResolve(key)}
 		}
-		r.recordFailure(key, try, took, err)
+		r.recordFailure(key, t, took, err)
 		return &RunError{Op: "record", RunID: r.id, Key: key, Err: err, Hint: "fn ran and its result was not recorded; it runs again on the next start"}
 	}
-	b := line.NewBody(journal.KindStep, key, r.store.now()).Int("try", try).Int("us", took.Microseconds())
+	b := line.NewBody(journal.KindStep, key, r.store.now()).Int("try", t.n).Int("us", took.Microseconds())
 	// The context is not asked: a finished step is never lost to a cancellation.
-	err = r.record(withValue(b, text, reflect.TypeOf(v)), true, stepEnded(key, journal.StepDone))
+	err = r.record(withValue(b, text, reflect.TypeOf(v)), true, r.still(key, t), stepEnded(key, journal.StepDone))
 	if err != nil {
 		return r.writeError("record", key, err)
 	}
@@ -295,7 +300,7 @@ func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, i
 
 // call calls the function and records a panic or Goexit on its way out, but for a step that
 // must not run twice: a panic behind a payment does not undo it, so that stays in doubt.
-func (r *Run) call(ctx context.Context, s *scope, key string, c stepConfig, try int64, w work) (v any, err error) {
+func (r *Run) call(ctx context.Context, s *scope, key string, c stepConfig, t tried, w work) (v any, text []byte, err, encodeErr error) {
 	begin := time.Now()
 	returned := false
 	defer func() {
@@ -305,13 +310,15 @@ func (r *Run) call(ctx context.Context, s *scope, key string, c stepConfig, try 
 		p := recover()
 		crash := &crashError{value: p, stack: debug.Stack()}
 		if !c.once {
-			r.recordFailure(key, try, time.Since(begin), crash)
+			r.recordFailure(key, t, time.Since(begin), crash)
 		}
 		if p != nil {
 			panic(p)
 		}
 	}()
-	v, err = w.call(s.within(ctx, key, try))
+	if v, err = w.call(s.within(ctx, key, t)); err == nil {
+		text, encodeErr = r.encode(v) // here, since a method of the value may panic
+	}
 	returned = true
-	return v, err
+	return v, text, err, encodeErr
 }

@@ -14,19 +14,19 @@ import (
 // kernel before it runs, so that a process that dies inside leaves a trace; it is not
 // flushed, since a power cut that loses it loses only the trace. Where the trace decides
 // whether the function may run again, it is.
-func (r *Run) recordStart(key string, c stepConfig, input *value.Fingerprint, w work) (try int64, err error) {
+func (r *Run) recordStart(s *scope, key string, c stepConfig, input *value.Fingerprint, w work) (t tried, err error) {
 	r.mu.Lock()
 	st := r.fold.Steps[key]
 	inDoubt := st != nil && st.Status == journal.StepRunning && (c.once || st.Once)
 	if st != nil {
-		try = st.Tries
+		t.n = st.Tries
 	}
 	r.mu.Unlock()
 	if inDoubt {
-		return 0, &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: try %d", ErrInDoubt, try), Hint: "fn was not called; " + r.howToResolve(key)}
+		return t, r.doubt(key)
 	}
-	try++
-	b := line.NewBody(journal.KindStart, key, r.store.now()).Int("try", try)
+	t.n++
+	b := line.NewBody(journal.KindStart, key, r.store.now()).Int("try", t.n)
 	if w.mapKey != "" {
 		b.Str("map", w.mapKey)
 	}
@@ -36,16 +36,17 @@ func (r *Run) recordStart(key string, c stepConfig, input *value.Fingerprint, w 
 	if input != nil {
 		withInput(b, input)
 	}
-	err = r.record(b.Bytes(), c.once, func(f *journal.Fold, span journal.Span) {
+	err = r.record(b.Bytes(), c.once, s.alive, func(f *journal.Fold, span journal.Span) {
 		st := f.Step(key, span.Seq)
-		st.Status, st.Tries, st.Map, st.Once, st.Start = journal.StepRunning, try, w.mapKey, c.once, span
+		st.Status, st.Tries, st.Map, st.Once, st.Start = journal.StepRunning, t.n, w.mapKey, c.once, span
 		st.Seq, st.Offset, st.Len = span.Seq, span.Offset, span.Len
 		st.SetInput(input.Key())
+		t.live = r.begun(key)
 	})
 	if err != nil {
-		return 0, r.writeError("start", key, err)
+		return t, r.writeError("start", key, err)
 	}
-	return try, nil
+	return t, nil
 }
 
 // stepEnded keeps in memory what was just recorded of a step, as reading it would.
@@ -56,27 +57,62 @@ func stepEnded(key string, status journal.StepStatus) func(*journal.Fold, journa
 	}
 }
 
-// record adds a record unless the run has ended, and lets apply do to the fold, while mu
-// is held, what reading the record would do. No compaction comes in between: it
-// moves records.
-func (r *Run) record(body []byte, durable bool, apply func(*journal.Fold, journal.Span)) error {
+// record adds a record unless the run has ended or guard, which is called while mu is
+// held, has something against it; and lets apply do to the fold, while mu is held too, what
+// reading the record would do. No compaction comes in between: it moves records. And no
+// epoch: what guard said holds until the record stands in its place.
+func (r *Run) record(body []byte, durable bool, guard func() error, apply func(*journal.Fold, journal.Span)) error {
 	r.gate.RLock()
 	defer r.gate.RUnlock()
-	r.mu.Lock()
-	ended := r.ended
-	r.mu.Unlock()
-	if ended != nil {
-		return ended
+	span, err := r.write(body, durable, guard, apply)
+	if err != nil || !durable {
+		return err
 	}
-	span, err := r.log.Append(body, durable)
-	if err != nil {
+	if err := r.log.Flush(span.Seq); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := guard(); err != nil {
+		return err // it stands in front of the epoch that put it out of sight
+	}
 	apply(r.fold, span)
 	return nil
 }
+
+func (r *Run) write(body []byte, durable bool, guard func() error, apply func(*journal.Fold, journal.Span)) (journal.Span, error) {
+	r.order.Lock()
+	defer r.order.Unlock()
+	r.mu.Lock()
+	err := r.ended
+	if err == nil {
+		err = guard()
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return journal.Span{}, err
+	}
+	span, err := r.log.Append(body, false)
+	if err == nil && !durable {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		apply(r.fold, span)
+	}
+	return span, err
+}
+
+// still guards a record of a try: no epoch may have begun since.
+func (r *Run) still(key string, t tried) func() error {
+	return func() error {
+		if r.live[key] != t.live {
+			return fmt.Errorf("%w: the step was begun anew meanwhile", ErrInvalid)
+		}
+		return nil
+	}
+}
+
+// always guards a record that nothing speaks against.
+func always() error { return nil }
 
 // checkLog says why nothing could be recorded: the run has ended, or its journal is not the
 // one that this process left.
@@ -94,29 +130,29 @@ func (r *Run) checkLog() error {
 
 // failed records an error of the function, or nothing if the run was interrupted, or if
 // fn itself does not know whether a thing happened that must not happen twice.
-func (r *Run) failed(s *scope, key string, c stepConfig, try int64, took time.Duration, err error) error {
+func (r *Run) failed(s *scope, key string, c stepConfig, t tried, took time.Duration, err error) error {
 	if s.interrupted(err) {
 		return err
 	}
 	if !c.once || !errors.Is(err, ErrInDoubt) {
-		r.recordFailure(key, try, took, err)
+		r.recordFailure(key, t, took, err)
 	}
-	return &StepError{RunID: r.id, Key: key, Tries: int(try), Message: r.errorText(err), Err: err}
+	return &StepError{RunID: r.id, Key: key, Tries: int(t.n), Message: r.errorText(err), Err: err}
 }
 
 // recordFailure does not wait for a flush: a failure that a power cut forgets is
 // tried again, as it would be anyway. A record that cannot be written must not
 // hide the failure itself.
-func (r *Run) recordFailure(key string, try int64, took time.Duration, cause error) {
+func (r *Run) recordFailure(key string, t tried, took time.Duration, cause error) {
 	text, stack := r.errorText(cause), ""
 	if crash, ok := cause.(*crashError); ok {
-		text, stack = r.hide(crash.headline()), r.hide(string(crash.stack))
+		text, stack = bounded(r.hide(crash.headline())), r.hide(string(crash.stack))
 	}
-	b := line.NewBody(journal.KindFail, key, r.store.now()).Int("try", try).Int("us", took.Microseconds()).Str("error", text)
+	b := line.NewBody(journal.KindFail, key, r.store.now()).Int("try", t.n).Int("us", took.Microseconds()).Str("error", text)
 	if stack != "" {
 		b.Str("stack", stack[:min(len(stack), 4*maxErrorText)])
 	}
-	if err := r.record(b.Bytes(), false, stepEnded(key, journal.StepFailed)); err != nil {
+	if err := r.record(b.Bytes(), false, r.still(key, t), stepEnded(key, journal.StepFailed)); err != nil {
 		r.store.log.Warn("a failure was not recorded", "run", r.id, "step", key, "err", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/internal/hook"
 )
 
 // Seed records results of steps in a run, as if an earlier process had done them: a test
@@ -23,7 +24,7 @@ func Seed(t testing.TB, store *pawl.Store, runID string, results map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(results)) {
 		ctx, name := run.Context(context.Background()), key
 		if i := strings.LastIndexByte(key, '/'); i >= 0 {
-			ctx, name = pawl.Scope(ctx, key[:i]), key[i+1:]
+			ctx, name = hook.ScopeOfKey(ctx, key[:i]), key[i+1:]
 		}
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 		if _, err := pawl.Step(ctx, name, func(context.Context) (any, error) { return results[key], nil }); err != nil {

@@ -3,6 +3,7 @@
 package hook
 
 import (
+	"context"
 	"time"
 
 	"github.com/pawlgo/pawl/internal/vfs"
@@ -15,3 +16,7 @@ var StoreFS func(vfs.FS) any
 // StoreClock returns a pawl.StoreOption that gives a store's records their times. The root
 // package sets it.
 var StoreClock func(func() time.Time) any
+
+// ScopeOfKey returns ctx with the scope of a step or item, by its full key, whose names are
+// escaped: pawl.Scope takes a slash for a border. The root package sets it.
+var ScopeOfKey func(ctx context.Context, key string) context.Context

@@ -205,6 +205,9 @@ func (j *File) fail(cause error) {
 	}
 }
 
+// Flush returns when the record seq, and everything before it, is durable.
+func (j *File) Flush(seq int64) error { return j.flush(seq) }
+
 // flush returns when the record seq is durable. One caller at a time flushes, for
 // all that was written before it began; the others wait for it.
 func (j *File) flush(seq int64) error {

@@ -2,6 +2,7 @@ package value
 
 import (
 	stdjson "encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -60,8 +61,9 @@ func planOf(t reflect.Type) (*plan, error) {
 }
 
 // Check refuses types that can never be stored: channels, functions, complex
-// numbers, error values, interfaces other than any, and types that can be
-// written and not read. It is cheap after the first call for a type.
+// numbers, error values, interfaces other than any, types that can be written and
+// not read, and structs that the JSON package refuses whatever they hold. It is
+// cheap after the first call for a type.
 func Check(t reflect.Type) error {
 	_, err := planOf(t)
 	return err
@@ -168,8 +170,65 @@ func (p *plan) kind(t reflect.Type, at string, visits map[reflect.Type]visit) er
 				return err
 			}
 		}
+		return structErr(t, at)
 	}
 	return nil
+}
+
+// structErr asks the JSON package what it has against a struct type, whatever the value:
+// fields of one name, options that do not fit, nothing that is exported.
+func structErr(t reflect.Type, at string) error {
+	zero := reflect.New(t).Interface()
+	var err error
+	if implements(t, unmarshaler) || implements(t, unmarshalerF) || implements(t, textUnmarshal) {
+		_, err = json.Marshal(zero, encoding)
+		if e, ok := errors.AsType[*json.SemanticError](err); ok && e.GoType != t {
+			err = nil // about a value inside: the zero value need not be one that can be stored
+		}
+	} else {
+		err = json.Unmarshal([]byte("{}"), zero, decoding) // no method is called for that
+	}
+	if err != nil {
+		return typeErr(err, at)
+	}
+	for f := range t.Fields() {
+		if !f.IsExported() || !hasOption(f, "string") {
+			continue
+		}
+		// By itself: a value of another field may be one that cannot be stored.
+		v := reflect.New(reflect.StructOf([]reflect.StructField{{Name: f.Name, Type: f.Type, Tag: f.Tag}}))
+		for p := v.Elem().Field(0); p.Kind() == reflect.Pointer; p = p.Elem() {
+			p.Set(reflect.New(p.Type().Elem()))
+		}
+		_, err := json.Marshal(v.Interface(), encoding)
+		if e, ok := errors.AsType[*json.SemanticError](err); ok && e.GoType != nil && !writesItself(e.GoType) {
+			return typeErr(err, at+"."+f.Name)
+		}
+	}
+	return nil
+}
+
+// typeErr is an error of the JSON package about the type that stands at a place.
+func typeErr(err error, at string) error {
+	e, ok := errors.AsType[*json.SemanticError](err)
+	if !ok || e.Err == nil {
+		return refuse(at, "cannot be stored")
+	}
+	return &Error{Path: at, Offset: -1, Reason: e.Err.Error(), Cause: e.Err}
+}
+
+func writesItself(t reflect.Type) bool {
+	return implements(t, marshaler) || implements(t, marshalerTo) || implements(t, textMarshal)
+}
+
+func hasOption(f reflect.StructField, option string) bool {
+	_, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+	for opt := range strings.SplitSeq(opts, ",") {
+		if opt == option {
+			return true
+		}
+	}
+	return false
 }
 
 // key allows what encoding/json allows as the key of a map.

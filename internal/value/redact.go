@@ -2,9 +2,35 @@ package value
 
 import (
 	"bytes"
+	"errors"
+	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// EncodeRedacted is [Encode] and [Redact]. A value that would not come back, since what fn
+// puts in the place of a text does not fit the type there, a time say, is refused.
+func EncodeRedacted(v any, fn func(string) string) ([]byte, error) {
+	text, err := Encode(v)
+	if err != nil || fn == nil {
+		return text, err
+	}
+	safe := Redact(text, fn)
+	if bytes.Equal(safe, text) {
+		return text, nil
+	}
+	p := reflect.New(reflect.TypeOf(v))
+	if err := Decode(safe, p.Interface(), true); err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			return nil, refuse(e.Path, "what Redact puts in its place does not fit: "+e.Reason)
+		}
+		return nil, err
+	}
+	if again, err := Encode(p.Elem().Interface()); err != nil || !bytes.Equal(again, safe) && !IsRaw(reflect.TypeOf(v)) {
+		return nil, refuse("$", "what Redact puts in the place of its texts does not come back")
+	}
+	return safe, nil
+}
 
 // Redact calls fn with every string value in a JSON text, and puts what it returns in
 // its place; names of members stay. Everything else keeps its bytes, and text itself is

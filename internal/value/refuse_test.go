@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -93,6 +94,78 @@ func TestEncodeRefuses(t *testing.T) {
 				t.Errorf("the message is %d bytes long", len(e.Error()))
 			}
 		})
+	}
+}
+
+type (
+	picky       struct{ n int } // whose zero value is not one to be stored
+	onlyReads   struct{ a int }
+	notAStruct  int
+	NotAStruct  int
+	embedsOther struct{ NotAStruct }
+)
+
+func (p picky) MarshalJSON() ([]byte, error) {
+	if p.n == 0 {
+		return nil, errors.New("not made by its constructor")
+	}
+	return json.Marshal(p.n)
+}
+func (p *picky) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &p.n) }
+func (*onlyReads) UnmarshalJSON([]byte) error { return nil }
+
+// TestCheckRefusesTypes: what no value of a type can be stored for is said before there is a
+// value, however deep it stands; what only the zero value lacks is not.
+func TestCheckRefusesTypes(t *testing.T) {
+	for _, tt := range []struct {
+		typ  reflect.Type
+		want string // beginning of the message, "" if the type is fine
+	}{
+		{reflect.TypeFor[struct {
+			L []int `json:",string"`
+		}](), "$.L: invalid use of `string`"},
+		{reflect.TypeFor[map[string][]struct {
+			P *[]int `json:"p,string"`
+		}](), "${}[].P: invalid use of `string`"},
+		{reflect.TypeFor[struct{ Mu sync.Mutex }](), "$.Mu: Go struct has no exported fields"},
+		{reflect.TypeFor[[]*struct{ In []sync.Mutex }](), "$[].In[]: Go struct has no exported fields"},
+		{reflect.StructOf([]reflect.StructField{ // vet would see it
+			{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"x"`},
+			{Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"x"`},
+		}), "$: Go struct fields A and B conflict over JSON object name"},
+		{reflect.TypeFor[struct {
+			T time.Time `json:"t,format:RFC3339"`
+		}](), "$: Go struct field T has unsupported `format` tag option"},
+		{reflect.TypeFor[embedsOther](), "$: embedded Go struct field NotAStruct of non-struct type"},
+		{reflect.TypeFor[map[string]struct{ notAStruct }](), "${}: "},
+		{reflect.TypeFor[onlyReads](), "$: Go struct has no exported fields"},
+		{reflect.TypeFor[struct {
+			P picky
+			L []int `json:",string"`
+		}](), "$.L: invalid use of `string`"},
+
+		{reflect.TypeFor[struct {
+			P picky
+			Q picky `json:",string"`
+		}](), ""},
+		{reflect.TypeFor[struct {
+			N int64    `json:",string"`
+			F *float64 `json:",string"`
+		}](), ""},
+		{reflect.TypeFor[struct{}](), ""},
+		{reflect.TypeFor[recursive](), ""},
+		{reflect.TypeFor[embedding](), ""},
+		{reflect.TypeFor[tagged](), ""},
+	} {
+		for range 2 { // looked up the second time
+			err := Check(tt.typ)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("%v: %v, want %q", tt.typ, err, tt.want)
+			}
+		}
+	}
+	if _, err := Encode(struct{ P picky }{picky{7}}); err != nil {
+		t.Errorf("a value of a type whose zero value cannot be stored: %v", err)
 	}
 }
 
