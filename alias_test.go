@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pawlgo/pawl"
@@ -159,6 +160,24 @@ func TestIgnoreInput(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// An empty old key is a mistake, not the absence of one.
+func TestAliasOfNothing(t *testing.T) {
+	s := openStore(t)
+	never := func(context.Context) (int, error) { t.Error("ran"); return 1, nil }
+	if _, err := run(t, s, func(ctx context.Context) (int, error) {
+		_, err := pawl.Step(ctx, "s", never, pawl.Alias(""))
+		wantErr(t, err, pawl.ErrInvalid)
+		if !strings.Contains(err.Error(), "the old key of an Alias must not be empty") {
+			t.Error(err)
+		}
+		_, err = pawl.Map(ctx, "m", []int{1}, func(int) string { return "k" }, func(ctx context.Context, _ int) (int, error) { return never(ctx) }, pawl.Alias(""))
+		wantErr(t, err, pawl.ErrInvalid)
+		return pawl.Step(ctx, "s", func(context.Context) (int, error) { return 1, nil })
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

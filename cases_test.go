@@ -372,7 +372,7 @@ func TestC79SaveFailuresAreLoud(t *testing.T) {
 	}
 }
 
-// C-46, C-50: there is no stale copy to save: whoever is not the owner is refused.
+// There is no stale copy to save: whoever is not the owner is refused.
 func TestC46NoStaleCopies(t *testing.T) {
 	s := openStore(t)
 	a := begin(t, s)

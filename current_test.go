@@ -9,8 +9,8 @@ import (
 	"github.com/pawlgo/pawl"
 )
 
-// C-66: a step saves an intermediate value before its end and sees it on the next try.
-func TestNoteIsThereForTheNextTry(t *testing.T) {
+// A step saves an intermediate value before its end and sees it on the next try.
+func TestC66NoteIsThereForTheNextTry(t *testing.T) {
 	s := openStore(t)
 	jobs := 0
 	submit := func(ctx context.Context) (string, error) {

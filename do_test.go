@@ -256,7 +256,7 @@ func TestGoexitIsRecorded(t *testing.T) {
 	}
 }
 
-func TestRunInputChanged(t *testing.T) { // C-57
+func TestC57RunInputChanged(t *testing.T) {
 	s := openStore(t)
 	calls := 0
 	fn := func(context.Context) (int, error) { calls++; return 1, nil }
@@ -329,7 +329,7 @@ func init() {
 }
 
 // The owner's death frees the run at once, and what was under way is seen.
-func TestDeathOfTheOwnerFreesTheRun(t *testing.T) { // rule 18, C-47, C-64
+func TestC47C64DeathOfTheOwnerFreesTheRun(t *testing.T) { // rule 18
 	s := openStore(t)
 	cmd := exec.Command(os.Args[0])
 	info, err := s.Inspect(t.Context(), "r")
@@ -438,7 +438,7 @@ func overwrite(path string, change func([]byte)) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-func TestMustExist(t *testing.T) { // C-67
+func TestC67MustExist(t *testing.T) {
 	s := openStore(t)
 	_, err := run(t, s, func(context.Context) (int, error) { t.Error("ran"); return 0, nil }, pawl.MustExist())
 	wantErr(t, err, pawl.ErrNotFound)

@@ -124,7 +124,7 @@ func interruptedRun(t *testing.T, s *pawl.Store) *varied {
 	return v
 }
 
-func TestExportOfAnInterruptedRunGoesOnElsewhere(t *testing.T) { // C-69
+func TestC69ExportOfAnInterruptedRunGoesOnElsewhere(t *testing.T) {
 	s := openStore(t)
 	v := interruptedRun(t, s)
 	calls := fmt.Sprint(v.calls)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/pawlgo/pawl"
@@ -95,12 +96,32 @@ func TestForkRefuses(t *testing.T) {
 	wantErr(t, s.Fork(t.Context(), "r", 0, "fork"), pawl.ErrNotFound)
 	grow(t, s, "r", &calls, "1")
 	wantErr(t, s.Fork(t.Context(), "r", 99, "fork"), pawl.ErrNotFound)
-	wantErr(t, s.Fork(t.Context(), "r", 0, "r"), pawl.ErrConflict)
+	err := s.Fork(t.Context(), "r", 0, "r")
+	wantErr(t, err, pawl.ErrConflict)
+	if text := err.Error(); !strings.Contains(text, "nothing was forked; fork it under another ID") || strings.Contains(text, "import") {
+		t.Errorf("the conflict speaks of something else: %v", err)
+	}
+	err = s.Fork(t.Context(), "r", -1, "fork")
+	wantErr(t, err, pawl.ErrInvalid)
 	wantErr(t, s.Fork(t.Context(), "r", 0, ""), pawl.ErrInvalid)
 	path := inspect(t, s).Path
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// A run of another store is refused as it is when it is opened.
+	to := openStore(t)
+	grow(t, to, "r", &calls, "1")
+	if err := os.WriteFile(inspect(t, to).Path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err = to.Fork(t.Context(), "r", 0, "fork")
+	wantErr(t, err, pawl.ErrConflict)
+	if !strings.Contains(err.Error(), "another store") {
+		t.Error(err)
+	}
+	if _, err := to.Inspect(t.Context(), "fork"); !errors.Is(err, pawl.ErrNotFound) {
+		t.Errorf("a fork was made: %v", err)
 	}
 	if err := os.WriteFile(path, bytes.Replace(text, []byte(`"try":1`), []byte(`"try":7`), 1), 0o600); err != nil {
 		t.Fatal(err)

@@ -123,7 +123,7 @@ func (m *move) checkEnd(last string, fold *journal.Fold, tail journal.Tail) erro
 // the run gets another identity: no service can tell by the idempotency key that it has
 // been asked before.
 func (m *move) inDoubt(fold *journal.Fold) map[int64]bool {
-	if m.id == m.who.RunID {
+	if m.id == m.who.RunID && m.who.UID != "" {
 		return nil
 	}
 	return startsInDoubt(fold)

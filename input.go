@@ -87,7 +87,7 @@ func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal
 		return r.stopped(s, key) // before the old result is out of sight
 	}
 	r.mu.Lock()
-	n := r.fold.Epoch(key) + 1
+	n := r.fold.NextEpoch(key)
 	r.mu.Unlock()
 	b := line.NewBody(journal.KindEpoch, key, r.store.now()).Int("n", n).Str("reason", "input changed")
 	err := r.record(b.Bytes(), false, s.alive, func(f *journal.Fold, span journal.Span) {

@@ -9,8 +9,8 @@ import (
 	"github.com/pawlgo/pawl"
 )
 
-// C-21: a result of 100 MB, live and replayed, with a small one behind it.
-func TestHundredMegabytes(t *testing.T) {
+// A result of 100 MB, live and replayed, with a small one behind it.
+func TestC21HundredMegabytes(t *testing.T) {
 	size := 100 << 20
 	if raceEnabled {
 		size = 10 << 20

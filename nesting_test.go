@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,7 +171,7 @@ func pawlResume(t *testing.T, s *pawl.Store) pawl.Resume {
 func TestScopesThatCannotBe(t *testing.T) {
 	s := openStore(t)
 	_, err := run(t, s, func(ctx context.Context) (int, error) {
-		for _, name := range []string{"", "caf\xe9", "a\x00b", strings.Repeat("s", 2000)} {
+		for _, name := range []string{"", "/", "/a", "a/", "a//b", "caf\xe9", "a\x00b", strings.Repeat("s", 2000)} {
 			sc := pawl.Scope(pawl.Scope(ctx, name), "fine")
 			_, err := pawl.Step(sc, "s", func(context.Context) (int, error) { t.Error("ran"); return 0, nil })
 			wantErr(t, err, pawl.ErrInvalid)
@@ -178,6 +179,54 @@ func TestScopesThatCannotBe(t *testing.T) {
 		return 0, nil
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A tilde in a scope's name is escaped as in a step's, or Scope("a~1b") would be the scope of
+// Step("a/b").
+func TestScopesAreEscaped(t *testing.T) {
+	s := openStore(t)
+	one := func(context.Context) (int, error) { return 1, nil }
+	if _, err := run(t, s, func(ctx context.Context) (int, error) {
+		if _, err := pawl.Step(ctx, "a/b", func(ctx context.Context) (int, error) { return pawl.Step(ctx, "x", one) }); err != nil {
+			return 0, err
+		}
+		for _, name := range []string{"a~1b", "a/b", "~0"} {
+			if _, err := pawl.Step(pawl.Scope(ctx, name), "x", one); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := s.Steps(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, st := range steps {
+		keys = append(keys, st.Key)
+	}
+	slices.Sort(keys)
+	if got := strings.Join(keys, " "); got != "a/b/x a~01b/x a~1b a~1b/x ~00/x" {
+		t.Errorf("keys %s", got)
+	}
+}
+
+// Scope(ctx, "a") and the step "a" are one place, with one state.
+func TestScopeAndStepOfOneName(t *testing.T) {
+	s := openStore(t)
+	if _, err := run(t, s, func(ctx context.Context) (int, error) {
+		if _, err := pawl.Step(ctx, "a", func(ctx context.Context) (int, error) { return 0, pawl.SaveState(ctx, 7) }); err != nil {
+			return 0, err
+		}
+		if n, ok, err := pawl.LoadState[int](pawl.Scope(ctx, "a")); n != 7 || !ok || err != nil {
+			t.Errorf("the scope's state is %d, %v, %v", n, ok, err)
+		}
+		return 0, nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -40,7 +40,7 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 // Otherwise it is as [Store.ResolveDone].
 func (s *Store) ResolveRerun(ctx context.Context, id, key, by, reason string) error {
 	return s.resolve(ctx, id, key, true, func(_ *journal.Step, epoch int64) []byte {
-		b := line.NewBody(journal.KindEpoch, key, s.now()).Int("n", epoch+1)
+		b := line.NewBody(journal.KindEpoch, key, s.now()).Int("n", epoch)
 		s.signed(b, by, reason)
 		return b.Bytes()
 	})
@@ -74,7 +74,7 @@ func (s *Store) resolve(ctx context.Context, id, key string, rerun bool, body fu
 	case rerun && inDoubtInside(fold, key) != "":
 		err = refuse(fmt.Errorf("%w: step %q inside it must not run twice", ErrInDoubt, inDoubtInside(fold, key)), "resolve that one first")
 	default:
-		if _, err = log.Append(body(st, fold.Epoch(key)), true); err != nil {
+		if _, err = log.Append(body(st, fold.NextEpoch(key)), true); err != nil {
 			err = writeError(op, id, key, log.Path(), err)
 		}
 	}

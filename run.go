@@ -34,17 +34,17 @@ type Run struct {
 	// compacts the journal holds it alone.
 	gate sync.RWMutex
 
-	mu      sync.Mutex
-	fold    *journal.Fold // what is recorded
-	asked   map[string]stepState
-	nested  map[string][]string // keys asked in this attempt, by the key around them
-	states  map[string]*runState
-	live    map[string]uint64 // tries under way, by the keys of their steps
-	lives   uint64            // tries so far
+	mu     sync.Mutex
+	fold   *journal.Fold // what is recorded
+	asked  map[string]stepState
+	nested map[string][]string // keys asked in this attempt, by the key around them
+	states map[string]*runState
+	live   map[string]uint64 // tries under way, by the keys of their steps
+	lives  uint64            // tries so far
 
 	// order is held while a record is written that depends on which tries are under way, or
 	// that decides it: an epoch.
-	order sync.Mutex
+	order   sync.Mutex
 	active  int        // steps and Maps under way
 	idle    *sync.Cond // active may have become 0
 	closing bool       // no further step may begin

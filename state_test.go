@@ -137,7 +137,7 @@ func TestStateHistories(t *testing.T) {
 }
 
 // A save costs what changed, and the file does not grow with the square of the state.
-func TestStateSavesCostWhatTheyChange(t *testing.T) { // C-72
+func TestC72StateSavesCostWhatTheyChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.jsonl")
 	ck := openState[agentState](t, path)
 	st := agentState{Messages: make([]string, 1000)}

@@ -131,7 +131,7 @@ func TestInvalidKeys(t *testing.T) {
 }
 
 // What a step cannot store is refused with its place, and the step is not done.
-func TestValuesThatCannotBeStored(t *testing.T) { // C-14, C-17, C-23
+func TestC14C17C23ValuesThatCannotBeStored(t *testing.T) {
 	s := openStore(t)
 	nan := 0.0
 	nan /= nan
@@ -158,7 +158,7 @@ func TestValuesThatCannotBeStored(t *testing.T) { // C-14, C-17, C-23
 }
 
 // A value is the same live and replayed; raw JSON keeps its bytes.
-func TestSameValueLiveAndReplayed(t *testing.T) { // C-15, C-18, C-19
+func TestC15C18C19SameValueLiveAndReplayed(t *testing.T) {
 	s := openStore(t)
 	raw := json.RawMessage("{ \"b\": 1,\n \"a\":\"x\u2028\u0085\" , \"n\": 1.0e+5}")
 	type lossy struct {
@@ -273,7 +273,7 @@ func TestStepInputChanged(t *testing.T) {
 	}
 }
 
-func TestMapFindsItsItemsByKey(t *testing.T) { // C-54, C-60
+func TestC54MapFindsItsItemsByKey(t *testing.T) { // C-60
 	for _, second := range []string{"xabcd", "dcba", "cd", "abcd"} {
 		s := openStore(t)
 		var mu sync.Mutex
@@ -351,7 +351,7 @@ func TestMapItemChanged(t *testing.T) {
 }
 
 // One of four fails: the others keep their results, and only that one runs again.
-func TestMapKeepsWhatFinished(t *testing.T) { // C-58, C-65
+func TestC58C65MapKeepsWhatFinished(t *testing.T) {
 	s := openStore(t)
 	var mu sync.Mutex
 	ran := map[int]int{}

@@ -15,6 +15,8 @@ type candidate struct {
 	crc, prev uint32
 	tag       string // of its run, "" if it has none
 	header    bool   // a first record
+	runID     string // that it names
+	inc       int64  // its incarnation
 }
 
 // end returns the offset behind the line, without its newline.
@@ -60,6 +62,9 @@ func (f *finder) candidate(r *Record) candidate {
 	}
 	f.tags[tag] = tag
 	c := candidate{off: r.Offset, len: int64(len(r.Text)), seq: r.Seq, crc: r.crc, prev: r.prev, tag: tag, header: r.Kind == KindRun}
+	if c.header {
+		c.runID, c.inc = r.Str("id"), r.Int("inc")
+	}
 	if c.header && tag != "" && !strings.HasPrefix(r.Str("uid"), tag) {
 		c.header = false // it says itself that it is another's
 	}

@@ -125,6 +125,7 @@ type Fold struct {
 	States   int64             // states recorded
 	Unknown  int64             // records of a kind not known here
 	Repairs  int64             // times that the file was repaired
+	Gone     int64             // records that repairs say are missing, at most
 
 	slab       []Step
 	kids       map[string][]string // keys and scopes directly inside another
@@ -197,6 +198,9 @@ func (f *Fold) Apply(r *Record) {
 		}
 	case KindRepair:
 		f.Repairs++
+		if from := r.Int("missing_from"); from > 0 {
+			f.Gone += max(0, r.Int("missing_to")-from+1)
+		}
 	case KindExport: // says nothing of the run
 	default:
 		f.Unknown++

@@ -44,9 +44,9 @@ func spoiled(text string) string {
 	return text[:i] + "A" + text[i+1:]
 }
 
-func salvaged(t *testing.T, text string) (kept []string, lost []journal.Lost) {
+func salvaged(t *testing.T, text, runID string) (kept []string, lost []journal.Lost) {
 	t.Helper()
-	err := journal.Salvage(strings.NewReader(text), int64(len(text)), func(r *journal.Record) error {
+	err := journal.Salvage(strings.NewReader(text), int64(len(text)), runID, func(r *journal.Record) error {
 		kept = append(kept, string(r.Text))
 		return nil
 	}, func(l journal.Lost) { lost = append(lost, l) })
@@ -75,28 +75,35 @@ func TestSalvageKeepsTheRunsOwn(t *testing.T) {
 		}
 		return left
 	}
+	big := book(uidB, 80, true)
+	moved := slices.Concat(a[:3], a[6:8], a[4:]) // a sector of its own lines over another one
 	for _, tt := range []struct {
 		name  string
 		lines []string
 		want  []string
+		id    string
 	}{
-		{"whole", a, a},
-		{"a line of another run at the end", join(a, b[10:11]), a},
-		{"another journal behind it", join(a, b), a},
-		{"another journal's second half", join(a[:5], b[5:]), a[:5]},
-		{"the last record damaged, and another's tail", join(a[:8], []string{spoiled(a[8])}, b[9:]), a[:8]},
-		{"another run's first line", join(b[:1], a[1:]), a[1:]},
-		{"another run's line in place of one", with(a, 4, b[4]), without(a, 4)},
-		{"a record between two damaged ones", with(with(a, 3, spoiled(a[3])), 5, spoiled(a[5])), without(a, 3, 5)},
-		{"a dropped line", without(a, 4), without(a, 4)},
-		{"two lines swapped", with(with(a, 4, a[5]), 5, a[4]), without(a, 5)},
-		{"a line twice", join(a[:5], a[4:]), a},
-		{"an older line once more", join(a[:7], a[2:3], a[7:]), a},
-		{"the first line lost", with(a, 0, spoiled(a[0])), a[1:]},
-		{"all but one lost", []string{spoiled(a[0]), a[6]}, a[6:7]},
+		{name: "another run's first lines, and its own ID is known", lines: slices.Concat(a[:1], big), want: a[:1], id: "aaaa"},
+		{name: "another run's first lines, and its own first line is lost", lines: slices.Concat(big[:2], a[2:]), want: a[2:]},
+		{name: "its own lines once more, in the wrong place", lines: moved, want: slices.Concat(a[:3], a[4:])},
+		{name: "a later line in front of the others", lines: slices.Concat(a[:2], a[7:8], a[2:]), want: a},
+		{"whole", a, a, ""},
+		{"a line of another run at the end", join(a, b[10:11]), a, ""},
+		{"another journal behind it", join(a, b), a, "aaaa"},
+		{"another journal's second half", join(a[:5], b[5:]), a[:5], "aaaa"},
+		{"the last record damaged, and another's tail", join(a[:8], []string{spoiled(a[8])}, b[9:]), a[:8], ""},
+		{"another run's first line", join(b[:1], a[1:]), a[1:], ""},
+		{"another run's line in place of one", with(a, 4, b[4]), without(a, 4), ""},
+		{"a record between two damaged ones", with(with(a, 3, spoiled(a[3])), 5, spoiled(a[5])), without(a, 3, 5), ""},
+		{"a dropped line", without(a, 4), without(a, 4), ""},
+		{"two lines swapped", with(with(a, 4, a[5]), 5, a[4]), without(a, 5), ""},
+		{"a line twice", join(a[:5], a[4:]), a, ""},
+		{"an older line once more", join(a[:7], a[2:3], a[7:]), a, ""},
+		{"the first line lost", with(a, 0, spoiled(a[0])), a[1:], ""},
+		{"all but one lost", []string{spoiled(a[0]), a[6]}, a[6:7], ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			kept, lost := salvaged(t, strings.Join(tt.lines, "\n")+"\n")
+			kept, lost := salvaged(t, strings.Join(tt.lines, "\n")+"\n", tt.id)
 			if !slices.Equal(kept, tt.want) {
 				t.Errorf("kept:\n%s\nwant:\n%s\nlost: %+v", strings.Join(kept, "\n"), strings.Join(tt.want, "\n"), lost)
 			}
@@ -108,7 +115,7 @@ func TestSalvageKeepsTheRunsOwn(t *testing.T) {
 func TestSalvageOfTwoBranches(t *testing.T) {
 	a := book(uidA, 9, true)
 	branch := book("aaaa0000000000000000000000000000", 9, true) // same tag, other records
-	kept, _ := salvaged(t, strings.Join(slices.Concat(a[:5], branch[5:]), "\n")+"\n")
+	kept, _ := salvaged(t, strings.Join(slices.Concat(a[:5], branch[5:]), "\n")+"\n", "")
 	if !slices.Equal(kept, a[:5]) {
 		t.Errorf("kept %q", kept)
 	}
@@ -127,7 +134,7 @@ func TestSalvageWithoutTags(t *testing.T) {
 		{"another journal behind it", slices.Concat(a, b[:6]), a},
 		{"another journal's second half", slices.Concat(a[:5], b[5:]), a[:5]},
 	} {
-		kept, lost := salvaged(t, strings.Join(tt.lines, "\n")+"\n")
+		kept, lost := salvaged(t, strings.Join(tt.lines, "\n")+"\n", "")
 		if !slices.Equal(kept, tt.want) {
 			t.Errorf("%s: kept:\n%s\nlost: %+v", tt.name, strings.Join(kept, "\n"), lost)
 		}
@@ -146,7 +153,7 @@ func TestSalvageFindsNoRecordsInValues(t *testing.T) {
 	for i := 0; i < len(outer); i += 1 + i/40 {
 		for _, c := range []byte{'x', outer[i] ^ 1} {
 			broken := outer[:i] + string(c) + outer[i+1:]
-			kept, _ := salvaged(t, strings.Join(a, "\n")+"\n"+broken+"\n")
+			kept, _ := salvaged(t, strings.Join(a, "\n")+"\n"+broken+"\n", "")
 			if broken != outer && !slices.Equal(kept, a) {
 				t.Fatalf("byte %d changed to %q: kept\n%s", i, c, strings.Join(kept, "\n"))
 			}
@@ -165,7 +172,7 @@ func TestSalvageManyFalseHeads(t *testing.T) {
 	value.WriteString("1" + strings.Repeat("}", 60_000))
 	text := strings.Join(a[:2], "\n") + "\n" + spoiled(a[2]) + value.String() + strings.Repeat(" ", 5_000_000) + "\n"
 	begin := time.Now()
-	if kept, _ := salvaged(t, text); len(kept) != 2 {
+	if kept, _ := salvaged(t, text, ""); len(kept) != 2 {
 		t.Errorf("kept %d records", len(kept))
 	}
 	if took := time.Since(begin); took > 20*time.Second {

@@ -123,6 +123,8 @@ func (s *Scanner) step() (ok, bad bool) {
 			why = fmt.Sprintf("record %d stands where record %d belongs", h.Seq, s.lastSeq+1)
 		case h.Prev != s.lastCRC:
 			why = "the record does not continue the one before it"
+		case bytes.HasPrefix(text[h.Size:], []byte(`"kind":"run"`)):
+			why = "a first record in the midst of a journal: two files in one?"
 		}
 	}
 	if why != "" {

@@ -74,6 +74,10 @@ type epoch struct{ n, seq int64 }
 // Epoch returns the generation of a key: how often it was deliberately begun anew.
 func (f *Fold) Epoch(key string) int64 { return f.epochs[key].n }
 
+// NextEpoch returns the number for a new epoch of a key. Records that a repair has lost may
+// have been epochs: their numbers are not used again, since idempotency keys come from them.
+func (f *Fold) NextEpoch(key string) int64 { return f.Epoch(key) + 1 + f.Gone }
+
 // BeginEpoch drops what is recorded under key: the key itself and everything inside it.
 // The records stay in the history.
 func (f *Fold) BeginEpoch(key string, n, seq int64) {

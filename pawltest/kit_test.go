@@ -167,7 +167,7 @@ func TestStrict(t *testing.T) {
 
 func TestSeed(t *testing.T) {
 	s := pawltest.NewStore(t, pawltest.Strict(t))
-	pawltest.Seed(t, s, "r", map[string]any{"list": []string{"a", "x/y"}, "analyze/a": "A", "analyze/x~1y": "X", "turn/1/model": 7})
+	pawltest.Seed(t, s, "r", map[string]any{"list": []string{"a", "x/y"}, "analyze/a": "A", "analyze/x~1y": "X", "turn/1/model": 7, "u/v/in": "in", "u~1v/in": "in the step u/v"})
 	got, err := pawl.Do(t.Context(), s, "r", func(ctx context.Context) (string, error) {
 		never := func(context.Context) (int, error) { t.Error("ran"); return 0, nil }
 		list, err := pawl.Step(ctx, "list", func(context.Context) ([]string, error) { t.Error("ran"); return nil, nil })
@@ -180,6 +180,15 @@ func TestSeed(t *testing.T) {
 		})
 		if err != nil {
 			return "", err
+		}
+		in, err := pawl.Step(ctx, "u/v", func(ctx context.Context) (string, error) {
+			return pawl.Step(ctx, "in", func(context.Context) (string, error) { t.Error("ran"); return "", nil })
+		})
+		if in != "in the step u/v" || err != nil {
+			t.Errorf("inside a step with a slash: %q, %v", in, err)
+		}
+		if in, err := pawl.Step(pawl.Scope(ctx, "u/v"), "in", func(context.Context) (string, error) { t.Error("ran"); return "", nil }); in != "in" || err != nil {
+			t.Errorf("inside two scopes: %q, %v", in, err)
 		}
 		n, err := pawl.Step(pawl.Scope(ctx, "turn/1"), "model", never)
 		return fmt.Sprint(found, n), err

@@ -202,6 +202,8 @@ def _check_order(record, before):
         raise ValueError("the line is of another run")
     elif record["seq"] != before["seq"] + 1:
         raise ValueError("seq is %d, not %d" % (record["seq"], before["seq"] + 1))
+    elif record["kind"] == "run":
+        raise ValueError("there is a second record of kind run")
     elif record["prev"] != before["crc"]:
         raise ValueError("prev is not the crc of the record before")
 

@@ -58,6 +58,11 @@ func tagVectors(s *set) {
 		s.add("tag-"+name, "3", "A record that continues the one before it, and has not the tag of the first one ("+name+").", w.b, damaged(4, end, 5))
 	}
 
+	two := taggedFour(uid)
+	at := len(two.b)
+	two.add(kind("run", identity(1, "r1", uid, 2))).acked().attempt(2)
+	s.add("second-first-record", "3", "A first record that continues the one before it: a journal and the one that replaced it in one file.", two.b, damaged(4, at, 5))
+
 	// What follows a line that is torn by its looks: the file ends inside a record but
 	// for a line that says more was durable.
 	half := taggedFour(uid).step("b", `"`+strings.Repeat("o", 900)+`"`)

@@ -41,12 +41,7 @@ func (m *mending) planJournal(ctx context.Context) {
 	default:
 		m.report(rep)
 		m.view.Status = statusRepairable
-		fold, err := salvage(ctx, path)
-		if err != nil {
-			m.fail(err)
-			return
-		}
-		m.view.After = standing(fold)
+		m.view.After = standing(rep.After)
 		m.do = func(ctx context.Context) error { return m.mendJournal(ctx, path) }
 	}
 }
@@ -75,25 +70,6 @@ func (m *mending) report(rep *repair.Report) {
 	v.Records, v.StatesLost, v.NewIdentity, v.Inferred = rep.Kept, rep.States, rep.HeaderLost, rep.Inferred
 	v.Lost = append([]journal.Lost{}, rep.Lost...)
 	v.Missing = append([][2]int64{}, rep.Missing...)
-}
-
-// salvage folds what is whole in a damaged journal.
-func salvage(ctx context.Context, path string) (*journal.Fold, error) {
-	f, err := journal.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	fold := journal.NewFold()
-	keep := func(r *journal.Record) error {
-		fold.Apply(r)
-		return ctx.Err()
-	}
-	return fold, journal.Salvage(f, st.Size(), keep, func(journal.Lost) {})
 }
 
 // standing says how a run stands that nobody owns.

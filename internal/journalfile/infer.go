@@ -2,62 +2,89 @@ package journalfile
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
 
-// inference finds out from the records of a damaged journal that one which put others out
-// of sight is among those that are missing: a clear or an epoch. Without it a repaired
-// journal would bring back what its program had given up.
+// inference finds out from the records of a damaged journal what must be among those that
+// are missing: a record that put others out of sight (a clear, an epoch), or the start of a
+// step whose end is there. Without it a repaired journal would bring back what its program
+// had given up, or return a result for another input than its own.
 type inference struct {
-	fold    *journal.Fold    // of the records so far
-	missing int64            // number of the newest record that is missing
-	before  map[int64][]byte // bodies to write before records, by their numbers
+	fold    *journal.Fold      // of the records so far, and of those that are written anew
+	missing int64              // number of the newest record that is missing
+	lost    int64              // how many are missing so far
+	before  map[int64][][]byte // bodies to write before records, by their numbers
 	said    []string
 }
 
 func newInference() *inference {
-	return &inference{fold: journal.NewFold(), before: map[int64][]byte{}}
+	return &inference{fold: journal.NewFold(), before: map[int64][][]byte{}}
 }
 
-// gap notes that records up to a number are missing.
-func (n *inference) gap(upTo int64) { n.missing = upTo }
+// gap notes that so many records up to a number are missing.
+func (n *inference) gap(upTo, count int64) {
+	n.missing = upTo
+	n.lost += count
+}
 
-// record looks at the next record that is kept.
-func (n *inference) record(r *journal.Record) {
-	switch {
-	case n.fold.Status == journal.Complete && n.missing > n.fold.Result.Seq && works(r.Kind):
-		// Nothing but a clear lets work go on behind a result.
-		n.insert(r, journal.KindClear, "", fmt.Sprintf("a record that cleared the run is missing before record %d", r.Seq))
-	case r.Kind == journal.KindStart:
-		// Only in a new epoch a step begins that has a result.
-		if key := n.outermostDone(r.Key); key != "" {
-			n.insert(r, journal.KindEpoch, key, fmt.Sprintf("a record that began %q anew is missing before record %d", key, r.Seq))
-		}
+// record looks at the next whole record. One that is dropped says as much about what is
+// missing as one that is kept.
+func (n *inference) record(r *journal.Record, dropped bool) {
+	if n.missing > 0 && works(r.Kind) {
+		n.infer(r)
 	}
-	n.fold.Apply(r)
+	if !dropped {
+		n.fold.Apply(r)
+	}
 }
 
-// insert writes a record of a kind before r.
-func (n *inference) insert(r *journal.Record, kind, key, why string) {
-	b := line.NewBody(kind, key, vfs.Now())
-	if kind == journal.KindEpoch {
-		b.Int("n", n.fold.Epoch(key)+1)
-		b.Str("reason", "repair: "+why)
-		n.fold.BeginEpoch(key, n.fold.Epoch(key)+1, r.Seq)
-	} else {
+func (n *inference) infer(r *journal.Record) {
+	if n.fold.Status == journal.Complete && n.missing > n.fold.Result.Seq {
+		// Nothing but a clear lets work go on behind a result.
+		n.insert(r, line.NewBody(journal.KindClear, "", vfs.Now()).Bytes(), "a record that cleared the run")
 		n.fold = cleared(n.fold)
 	}
-	n.before[r.Seq] = b.Bytes()
-	n.said = append(n.said, why)
+	ends := r.Kind == journal.KindStep || r.Kind == journal.KindFail
+	if ends && n.begun(r) {
+		return // it began before records went missing, and ends now
+	}
+	if key := n.outermostDone(r.Key); key != "" {
+		// Only in a new epoch something happens at a step that has a result, or inside it.
+		epoch := n.fold.NextEpoch(key) + n.lost
+		why := fmt.Sprintf("a record that began %q anew", key)
+		n.insert(r, line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", epoch).Str("reason", "repair: "+why+" is missing").Bytes(), why)
+		n.fold.BeginEpoch(key, epoch, r.Seq)
+	}
+	if r.Kind == journal.KindStep && !n.begun(r) {
+		// Its input stood there. A digest that no input has makes a program that gives
+		// one ask, instead of taking the result for that of any input.
+		n.insert(r, line.NewBody(journal.KindStart, r.Key, vfs.Now()).Int("try", r.Int("try")).Str("in", unknownInput).Bytes(), fmt.Sprintf("the start of step %q, with its input,", r.Key))
+	}
+}
+
+// unknownInput is the digest of an input that is not known any more.
+var unknownInput = strings.Repeat("f", 32)
+
+// insert writes a record before r.
+func (n *inference) insert(r *journal.Record, body []byte, what string) {
+	n.before[r.Seq] = append(n.before[r.Seq], body)
+	n.said = append(n.said, fmt.Sprintf("%s is missing before record %d", what, r.Seq))
+}
+
+// begun reports whether the try that a record ends was begun by one that is there.
+func (n *inference) begun(r *journal.Record) bool {
+	s := n.fold.Steps[r.Key]
+	return s != nil && s.Status == journal.StepRunning && s.Tries == r.Int("try")
 }
 
 // outermostDone returns the outermost of key and the keys around it that has a result
 // from before the newest missing record, "" if none has.
 func (n *inference) outermostDone(key string) string {
-	for end := 0; end <= len(key); end++ {
+	for end := 1; end <= len(key); end++ {
 		if end < len(key) && key[end] != '/' {
 			continue
 		}

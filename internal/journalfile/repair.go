@@ -21,6 +21,7 @@ type Repaired struct {
 	HeaderLost bool           // the first record is lost: the run gets a new UID
 	Inferred   []string       // records that must be among the missing ones, and are written anew
 	Aside      string         // where the original is kept
+	After      *journal.Fold  // what the repaired journal says, or would say
 }
 
 // ErrNoID says that a repair must be told the run's ID.
@@ -68,6 +69,13 @@ func Repair(fsys vfs.FS, path string, who Identity, dry bool, warn func(string))
 		return nil, err
 	}
 	if dry {
+		p := preview{fold: journal.NewFold()}
+		if rep.Kept > 0 {
+			if err := s.copy(&p); err != nil {
+				return nil, err
+			}
+		}
+		rep.After = p.fold
 		return rep, nil
 	}
 	if rep.HeaderLost && who.ID == "" {
@@ -97,7 +105,7 @@ func (s *salvager) survey() error {
 	states := stateChecker{src: s.src, fold: journal.NewFold(), gaps: map[*journal.Saved]bool{}}
 	s.drop = map[int64]bool{}
 	first := true
-	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
+	err := journal.Salvage(s.src, s.size, s.who.ID, func(r *journal.Record) error {
 		if first {
 			s.rep.HeaderLost = r.Kind != journal.KindRun
 			s.lastSeq = r.Seq - 1
@@ -109,22 +117,23 @@ func (s *salvager) survey() error {
 		if r.Seq > s.lastSeq+1 {
 			s.rep.Missing = append(s.rep.Missing, [2]int64{s.lastSeq + 1, r.Seq - 1})
 			states.missing()
-			s.infer.gap(r.Seq - 1)
+			s.infer.gap(r.Seq-1, r.Seq-1-s.lastSeq)
 		}
 		s.lastSeq, s.lastCRC = r.Seq, r.CRC()
 		s.rep.Kept++
-		s.infer.record(r)
+		reachable := true
 		if r.Kind == journal.KindState {
-			ok, err := states.reachable(r)
-			if err != nil {
+			var err error
+			if reachable, err = states.reachable(r); err != nil {
 				return err
 			}
-			if !ok {
-				s.drop[r.Seq] = true
-				s.rep.States++
-				s.rep.Kept--
-				return nil
-			}
+		}
+		s.infer.record(r, !reachable)
+		if !reachable {
+			s.drop[r.Seq] = true
+			s.rep.States++
+			s.rep.Kept--
+			return nil
 		}
 		states.fold.Apply(r)
 		return nil
@@ -175,7 +184,7 @@ func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
 		err = w.finish()
 	}
 	if err == nil {
-		_, err = w.check()
+		s.rep.After, err = w.check()
 	}
 	if err == nil {
 		s.rep.Aside, err = keepOriginal(fsys, s.src, s.size, path, warn)
@@ -199,9 +208,9 @@ func (s *salvager) rewrite(fsys vfs.FS, path string, warn func(string)) error {
 	return SyncDir(fsys, dirOf(path), warn)
 }
 
-func (s *salvager) copy(w *writer) error {
+func (s *salvager) copy(w sink) error {
 	first := true
-	err := journal.Salvage(s.src, s.size, func(r *journal.Record) error {
+	err := journal.Salvage(s.src, s.size, s.who.ID, func(r *journal.Record) error {
 		if first {
 			first = false
 			if err := w.add(s.header(r)); err != nil {
@@ -211,7 +220,7 @@ func (s *salvager) copy(w *writer) error {
 				return nil
 			}
 		}
-		if body := s.infer.before[r.Seq]; body != nil {
+		for _, body := range s.infer.before[r.Seq] {
 			if err := w.add(body); err != nil {
 				return err
 			}

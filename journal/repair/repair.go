@@ -39,6 +39,7 @@ type Report struct {
 	Inferred   []string       `json:"inferred,omitempty"`    // records that must be among the missing ones: written anew
 	HeaderLost bool           `json:"header_lost,omitempty"` // the run's identity is new: idempotency keys change
 	Aside      string         `json:"aside,omitempty"`       // where the original is kept
+	After      *journal.Fold  `json:"-"`                     // what the repaired journal says, or would say
 	DryRun     bool           `json:"dry_run,omitempty"`     // nothing was changed
 }
 
@@ -80,7 +81,7 @@ func Journal(path string, opts Options) (*Report, error) {
 	}
 	out := &Report{
 		Path: path, Needed: rep.Needed, Kept: rep.Kept, Lost: rep.Lost, Missing: rep.Missing,
-		States: rep.States, Inferred: rep.Inferred, HeaderLost: rep.HeaderLost, Aside: rep.Aside, DryRun: opts.DryRun,
+		States: rep.States, Inferred: rep.Inferred, HeaderLost: rep.HeaderLost, Aside: rep.Aside, After: rep.After, DryRun: opts.DryRun,
 	}
 	if rep.Why != nil {
 		out.Damage = rep.Why.Error()
