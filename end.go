@@ -25,14 +25,14 @@ func (r *Run) Context(ctx context.Context) context.Context {
 }
 
 // Result decodes the recorded result into *p, strictly, and returns true if the
-// run is complete. If the result does not fit, the error matches [ErrMismatch] and
+// run is complete; a nil p only asks. If the result does not fit, the error matches [ErrMismatch] and
 // *p is unchanged.
 func (r *Run) Result(p any) (done bool, err error) {
 	r.mu.Lock()
 	text := r.result
 	r.mu.Unlock()
-	if text == nil {
-		return false, nil
+	if text == nil || p == nil {
+		return text != nil, nil
 	}
 	if err := value.Decode(text, p, r.lenient); err != nil {
 		return true, &RunError{Op: "read the result of", RunID: r.id, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged"}

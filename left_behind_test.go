@@ -295,3 +295,17 @@ func TestRedactBeforeCutting(t *testing.T) {
 		}
 	}
 }
+
+func TestResultOnlyAsked(t *testing.T) {
+	s := openStore(t)
+	r := begin(t, s)
+	if done, err := r.Result(nil); done || err != nil {
+		t.Errorf("%v, %v", done, err)
+	}
+	if err := errors.Join(r.Complete(1), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := r.Result(nil); !done || err != nil {
+		t.Errorf("%v, %v", done, err)
+	}
+}
