@@ -111,9 +111,6 @@ func (r *Run) still(key string, t tried) func() error {
 	}
 }
 
-// always guards a record that nothing speaks against.
-func always() error { return nil }
-
 // checkLog says why nothing could be recorded: the run has ended, or its journal is not the
 // one that this process left.
 func (r *Run) checkLog() error {

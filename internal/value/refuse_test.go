@@ -99,7 +99,7 @@ func TestEncodeRefuses(t *testing.T) {
 
 type (
 	picky       struct{ n int } // whose zero value is not one to be stored
-	onlyReads   struct{ a int }
+	onlyReads   struct{ _ int }
 	notAStruct  int
 	NotAStruct  int
 	embedsOther struct{ NotAStruct }
@@ -122,9 +122,11 @@ func TestCheckRefusesTypes(t *testing.T) {
 		want string // beginning of the message, "" if the type is fine
 	}{
 		{reflect.TypeFor[struct {
+			//lint:ignore SA5008 it is what the test is about
 			L []int `json:",string"`
 		}](), "$.L: invalid use of `string`"},
 		{reflect.TypeFor[map[string][]struct {
+			//lint:ignore SA5008 it is what the test is about
 			P *[]int `json:"p,string"`
 		}](), "${}[].P: invalid use of `string`"},
 		{reflect.TypeFor[struct{ Mu sync.Mutex }](), "$.Mu: Go struct has no exported fields"},
@@ -141,11 +143,13 @@ func TestCheckRefusesTypes(t *testing.T) {
 		{reflect.TypeFor[onlyReads](), "$: Go struct has no exported fields"},
 		{reflect.TypeFor[struct {
 			P picky
+			//lint:ignore SA5008 it is what the test is about
 			L []int `json:",string"`
 		}](), "$.L: invalid use of `string`"},
 
 		{reflect.TypeFor[struct {
 			P picky
+			//lint:ignore SA5008 it is what the test is about
 			Q picky `json:",string"`
 		}](), ""},
 		{reflect.TypeFor[struct {
