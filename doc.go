@@ -22,30 +22,31 @@
 //
 // Plain code runs again, steps with a recorded result do not:
 //
-//	call                                      later start
-//	Do, run absent                            starts fresh; with MustExist ErrNotFound
-//	Do, in progress                           fn runs from the top, in a new attempt
-//	Do, failed                                fn runs from the top, in a new attempt
-//	Do, complete                              the recorded result, byte for byte; fn is not called
-//	Do, complete, another RunInput            ErrInputChanged; fn is not called
-//	Do, owned by a live process               ErrLocked: host, process, since
-//	Do, unreadable                            ErrCorrupt or ErrNewerFormat: nothing runs, nothing is written
-//	plain code between steps                  runs again
-//	Step with a recorded result               the record, decoded; its fn is not called
-//	Step that failed                          its fn runs again; in one start too, if asked again
-//	Step under way at the death               in doubt: runs again, with a higher Try and the same IdempotencyKey
-//	Step under way at the death, AtMostOnce   ErrInDoubt until it is resolved
-//	Step whose input changed                  ErrInputChanged with the JSON paths; the run stays resumable
-//	Step whose input changed, RerunOnChange   its fn runs; nothing that was recorded inside it is returned
-//	Step whose input changed, IgnoreInput     the record
-//	Step that was renamed, Alias              what is recorded under the old key, with everything inside
-//	Step that nobody asks for any more        kept, and counted in the record that completes the run
-//	Map                                       only the items without a result, found by key
-//	Map, an item failed before                that item last, after those that were never tried
-//	Map, an item changed                      ErrInputChanged before any item runs; with RerunOnChange it runs
-//	LoadState                                 the state that was saved last
-//	SaveState before LoadState                ErrStateNotLoaded if there is a state: it would go back
-//	Note                                      LoadNote returns the newest one to the next try
+//	call                                        later start
+//	Do, run absent                              starts fresh; with MustExist ErrNotFound
+//	Do, in progress                             fn runs from the top, in a new attempt
+//	Do, failed                                  fn runs from the top, in a new attempt
+//	Do, complete                                the recorded result, byte for byte; fn is not called
+//	Do, complete, another RunInput              ErrInputChanged; fn is not called
+//	Do, owned by a live process                 ErrLocked: host, process, since
+//	Do, unreadable                              ErrCorrupt or ErrNewerFormat: nothing runs, nothing is written
+//	plain code between steps                    runs again
+//	Step with a recorded result                 the record, decoded; its fn is not called
+//	Step that failed                            its fn runs again; in one start too, if asked again
+//	Step under way at the death                 in doubt: runs again, with a higher Try and the same IdempotencyKey
+//	Step under way at the death, AtMostOnce     ErrInDoubt until it is resolved
+//	Step under way at the death, input changed  ErrInputChanged; ErrInDoubt with AtMostOnce, whatever else is given
+//	Step whose input changed                    ErrInputChanged with the JSON paths; the run stays resumable
+//	Step whose input changed, RerunOnChange     its fn runs; nothing that was recorded inside it is returned
+//	Step whose input changed, IgnoreInput       the record
+//	Step that was renamed, Alias                what is recorded under the old key, with everything inside
+//	Step that nobody asks for any more          kept, and counted in the record that completes the run
+//	Map                                         only the items without a result, found by key
+//	Map, an item failed before                  that item last, after those that were never tried
+//	Map, an item changed                        ErrInputChanged before any item runs; with RerunOnChange it runs
+//	LoadState                                   the state that was saved last
+//	SaveState before LoadState                  ErrStateNotLoaded if there is a state: it would go back
+//	Note                                        LoadNote returns the newest one to the next try
 //
 // What a run is after fn has ended, and what the next start does then:
 //

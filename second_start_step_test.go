@@ -93,6 +93,14 @@ func stepCells() []cell {
 		{row: "Step under way at the death, AtMostOnce", program: func(p *program) error {
 			return p.do(func(ctx context.Context) (string, error) { return pay(p, ctx, pawl.AtMostOnce()) })
 		}, want: []string{"fn pay-try-1 killed", "fn ! ErrInDoubt", "fn ! ErrInDoubt"}},
+		{row: "Step under way at the death, input changed", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) { return pay(p, ctx, pawl.WithInput(p.start)) })
+		}, want: []string{"fn pay-try-1 killed", "fn ! ErrInputChanged", "fn ! ErrInputChanged"}},
+		{row: "Step under way at the death, input changed", name: "at most once", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				return pay(p, ctx, pawl.WithInput(p.start), pawl.AtMostOnce(), pawl.RerunOnChange())
+			})
+		}, want: []string{"fn pay-try-1 killed", "fn ! ErrInDoubt", "fn ! ErrInDoubt"}},
 		{row: "Step under way at the death, AtMostOnce", name: "resolved done", program: func(p *program) error {
 			if p.start == 2 {
 				if err := p.store.ResolveDone(context.Background(), "r", "pay", "seen", "ann", "it is on the statement"); err != nil {
