@@ -138,7 +138,7 @@ func (s *Scanner) recordAt(off int64) (*Record, error) {
 	if !line.Verify(text, h) {
 		return nil, nil
 	}
-	r := parseRecord(h, text, off, "")
+	r := parseRecord(h, text, off)
 	return &r, nil
 }
 

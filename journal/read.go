@@ -88,7 +88,7 @@ func RecordAt(src io.ReaderAt, span Span) (*Record, error) {
 	if !ok || h.Seq != span.Seq || !line.Verify(text, h) {
 		return nil, &CorruptError{Offset: span.Offset, Seq: span.Seq, Reason: "the record read when the run was opened is not there any more"}
 	}
-	r := parseRecord(h, text, span.Offset, "")
+	r := parseRecord(h, text, span.Offset)
 	return &r, nil
 }
 

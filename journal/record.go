@@ -111,17 +111,26 @@ func (r *Record) Value() ([]byte, bool) {
 	return text, found
 }
 
-// parseRecord fills kind and key, which stand first behind the head if present. The key
-// is often that of the record before; then the two share it.
-func parseRecord(h line.Head, text []byte, off int64, keyBefore string) Record {
-	r := Record{Seq: h.Seq, Dur: h.Dur, Offset: off, Text: text, crc: h.CRC, prev: h.Prev, rest: h.Size}
+// parseRecord makes a record of a verified line.
+func parseRecord(h line.Head, text []byte, off int64) Record {
+	var r Record
+	r.set(h, text, off)
+	return r
+}
+
+// set makes r the record of a verified line. Kind and key stand first behind the head if
+// present; that of the record before is often the same key.
+func (r *Record) set(h line.Head, text []byte, off int64) {
+	r.Seq, r.Dur, r.Offset, r.Text = h.Seq, h.Dur, off, text
+	r.crc, r.prev, r.rest = h.CRC, h.Prev, h.Size
 	if kind, key, ok := line.KindAndKey(text[h.Size:]); ok {
 		r.Kind = intern(kind)
-		if r.Key = keyBefore; len(key) != len(keyBefore)+2 || string(key[1:len(key)-1]) != keyBefore {
+		if len(key) != len(r.Key)+2 || string(key[1:len(key)-1]) != r.Key {
 			r.Key = unquote(key)
 		}
-		return r
+		return
 	}
+	r.Kind, r.Key = "", ""
 	line.Members(text, h.Size, func(name, v []byte) bool {
 		switch string(name) {
 		case "kind":
@@ -132,7 +141,6 @@ func parseRecord(h line.Head, text []byte, off int64, keyBefore string) Record {
 		}
 		return false
 	})
-	return r
 }
 
 // intern saves an allocation a record for the kinds known here.

@@ -37,7 +37,7 @@ type Scanner struct {
 	lastSeq  int64
 	lastCRC  uint32
 	lastEnd  int64  // offset behind the last record and its newline
-	tag      []byte // of the run's lines, nil if they have none
+	end      []byte // how the run's lines end, nil if they have no tag
 	noLF     bool
 	tail     Tail
 	err      error
@@ -130,7 +130,7 @@ func (s *Scanner) step() (ok, bad bool) {
 	if why != "" {
 		return false, s.judge(s.lastEnd, why)
 	}
-	s.rec = parseRecord(h, text, at, s.rec.Key)
+	s.rec.set(h, text, at)
 	s.lastSeq, s.lastCRC = h.Seq, h.CRC
 	s.pos += int(h.Len)
 	s.lastEnd = at + h.Len
@@ -273,7 +273,7 @@ func (s *Scanner) describe() string {
 // checkFirst looks at the first line: a journal begins with a run record of a
 // format known here.
 func (s *Scanner) checkFirst(h line.Head, text []byte, at int64) string {
-	r := parseRecord(h, text, at, "")
+	r := parseRecord(h, text, at)
 	format, inc := positive(r.Member("format")), positive(r.Member("inc"))
 	switch {
 	case r.Kind != KindRun || format == 0:
@@ -288,7 +288,9 @@ func (s *Scanner) checkFirst(h line.Head, text []byte, at int64) string {
 	case inc == 1 && (h.Seq != 1 || h.Prev != 0):
 		return "a journal that was never compacted begins with record 1"
 	}
-	s.tag = bytes.Clone(line.Tag(text))
+	if tag := line.Tag(text); tag != nil {
+		s.end, _ = line.Ends(string(tag))
+	}
 	return ""
 }
 
@@ -309,7 +311,7 @@ func positive(raw []byte) (n int64) {
 
 // foreign reports whether a valid line is one of another run.
 func (s *Scanner) foreign(text []byte) bool {
-	return s.tag != nil && !bytes.Equal(line.Tag(text), s.tag)
+	return s.end != nil && !bytes.HasSuffix(text, s.end)
 }
 
 func (s *Scanner) corrupt(off int64, reason string) error {

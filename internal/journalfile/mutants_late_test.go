@@ -47,8 +47,9 @@ var lateMutants = []mutant{
 	{"run.go", "if err := syncReader(f); err != nil {", "if err := error(nil); err != nil {", ".", "TestResultOfAnOwnedRunIsFlushed"},
 
 	// The file system.
-	{"internal/vfs/identity_linux.go", "return same, int64(mine.Size), nil", "return same, int64(named.Size), nil", "internal/vfs", "TestIdentify"},
-	{"internal/vfs/identity_linux.go", "err = untilNotInterrupted(func() error { return statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW, want, &named) })", "err = statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW, want, &named)", "internal/vfs", "TestIdentifyInterrupted"},
+	{"internal/vfs/identity_linux.go", "return named.id() == id, int64(mine.Size), nil", "return named.id() == id, int64(named.Size), nil", "internal/vfs", "TestIdentify"},
+	{"internal/vfs/identity_linux.go", "if err != nil || named.id() == *id {", "if true {", "internal/vfs", "TestIdentify"},
+	{"internal/vfs/identity_linux.go", "err = untilNotInterrupted(func() error {\n\t\treturn statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW, statxWant, (*unix.Statx_t)(&r))\n\t})", "err = statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW, statxWant, (*unix.Statx_t)(&r))", "internal/vfs", "TestIdentifyInterrupted"},
 
 	// Compaction, opening and repair.
 	{"internal/journalfile/rewrite.go", "if err := SyncDir(j.fs, dirOf(j.path), warn); err != nil {", "if err := error(nil); err != nil {", "internal/journalfile", crash},

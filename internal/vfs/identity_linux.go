@@ -19,10 +19,19 @@ func (o osFS) Identify(f File, name string) (bool, int64, error) {
 	if !ok {
 		return o.identifyByStat(f, name)
 	}
-	const want = unix.STATX_TYPE | unix.STATX_INO | unix.STATX_SIZE
-	var mine, named unix.Statx_t
+	// What file is open does not change, so it is asked once; as long as it has its name,
+	// its size is that of the name.
+	if id := of.id.Load(); id != nil {
+		named, err := statName(name)
+		if err != nil || named.id() == *id {
+			return err == nil, int64(named.Size), err
+		}
+	}
+	var mine statxResult
 	err := control(of.File, "statx", func(fd int) error {
-		return untilNotInterrupted(func() error { return statx(fd, "", unix.AT_EMPTY_PATH, want, &mine) })
+		return untilNotInterrupted(func() error {
+			return statx(fd, "", unix.AT_EMPTY_PATH, statxWant, (*unix.Statx_t)(&mine))
+		})
 	})
 	if errors.Is(err, unix.ENOSYS) { // before Linux 4.11, and in some sandboxes
 		return o.identifyByStat(f, name)
@@ -30,10 +39,27 @@ func (o osFS) Identify(f File, name string) (bool, int64, error) {
 	if err != nil {
 		return false, 0, err
 	}
-	err = untilNotInterrupted(func() error { return statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW, want, &named) })
+	id := mine.id()
+	of.id.Store(&id)
+	named, err := statName(name)
 	if err != nil {
-		return false, 0, &os.PathError{Op: "statx", Path: name, Err: err}
+		return false, 0, err
 	}
-	same := mine.Ino == named.Ino && mine.Dev_major == named.Dev_major && mine.Dev_minor == named.Dev_minor
-	return same, int64(mine.Size), nil
+	return named.id() == id, int64(mine.Size), nil
+}
+
+const statxWant = unix.STATX_TYPE | unix.STATX_INO | unix.STATX_SIZE
+
+type statxResult unix.Statx_t
+
+func (r *statxResult) id() fileID { return fileID{r.Ino, r.Dev_major, r.Dev_minor} }
+
+func statName(name string) (r statxResult, err error) {
+	err = untilNotInterrupted(func() error {
+		return statx(unix.AT_FDCWD, name, unix.AT_SYMLINK_NOFOLLOW, statxWant, (*unix.Statx_t)(&r))
+	})
+	if err != nil {
+		err = &os.PathError{Op: "statx", Path: name, Err: err}
+	}
+	return r, err
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"sort"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/pawlgo/pawl/internal/lock"
@@ -20,7 +21,7 @@ func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return osFile{f, new(atomic.Pointer[fileID])}, nil
 }
 
 func (osFS) Rename(oldname, newname string) error      { return rename(oldname, newname) }
@@ -45,7 +46,16 @@ func (osFS) ReadDir(name string) ([]string, error) {
 func (osFS) SyncDir(name string) error { return syncDir(name) }
 
 // osFile is *os.File with the sync and the cache calls of this package.
-type osFile struct{ *os.File }
+type osFile struct {
+	*os.File
+	id *atomic.Pointer[fileID] // once it is known
+}
+
+// fileID tells a file from all others while it is open.
+type fileID struct {
+	ino          uint64
+	major, minor uint32
+}
 
 func (f osFile) Sync() error {
 	return untilNotInterrupted(func() error { return fdatasync(f.File) })
