@@ -22,6 +22,10 @@ func (s *Store) Clear(ctx context.Context, id string) (aside string, err error) 
 		return "", err
 	}
 	path := s.dir.Journal(id)
+	if err := s.lockJournal(op, id); err != nil {
+		l.Release() //nolint:errcheck // nothing was changed
+		return "", err
+	}
 	for n := 1; ; n++ {
 		aside = fmt.Sprintf("%s.cleared-%d", path, n)
 		if _, err = s.dir.FS.Lstat(aside); err != nil {
@@ -54,6 +58,10 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.lockJournal(op, id); err != nil {
+		l.Release() //nolint:errcheck // nothing was changed
+		return err
+	}
 	if err := s.dir.Remove(id, warner(s.log)); err != nil {
 		err = errors.Join(err, l.Release())
 		return &RunError{Op: op, RunID: id, Path: s.dir.Journal(id), Err: err, Hint: "delete it again when the cause is mended"}
@@ -65,4 +73,15 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return &RunError{Op: op, RunID: id, Err: err, Hint: "the run is deleted"}
 	}
 	return nil
+}
+
+// lockJournal refuses a journal that somebody has open, although the lock of its run could be
+// had: if the lock file was removed by hand, the owner still holds the journal's own lock.
+func (s *Store) lockJournal(op, id string) error {
+	path := s.dir.Journal(id)
+	err := journalfile.TryOwn(s.dir.FS, path)
+	if locked, ok := lockedError(op, id, path, err); ok {
+		return locked
+	}
+	return nil // whatever else is wrong with it: a damaged one can be removed too
 }

@@ -106,3 +106,24 @@ func TestDeleteUnderAnOwner(t *testing.T) {
 		t.Errorf("%v, %v", names, err)
 	}
 }
+
+// A lock file that was removed by hand makes nobody's run out of one that has an owner.
+func TestDeleteUnderAnOwnerWithoutLockFile(t *testing.T) {
+	s := openStore(t)
+	_, err := run(t, s, func(ctx context.Context) (int, error) {
+		path := inspect(t, s).Path
+		if err := os.Remove(strings.TrimSuffix(path, ".jsonl") + ".lock"); err != nil {
+			return 0, err
+		}
+		wantErr(t, s.Delete(ctx, "r"), pawl.ErrLocked)
+		_, err := s.Clear(ctx, "r")
+		wantErr(t, err, pawl.ErrLocked)
+		return pawl.Step(ctx, "late", func(context.Context) (int, error) { return 1, nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info := inspect(t, s); info.Done != 1 {
+		t.Errorf("info = %+v", info)
+	}
+}

@@ -133,6 +133,17 @@ func lockFile(f vfs.File) error {
 	return nil
 }
 
+// TryOwn says whether somebody has the journal at path open for work, by a
+// *lock.HeldError. It changes nothing.
+func TryOwn(fsys vfs.FS, path string) error {
+	f, err := vfs.OpenRegular(fsys, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // and with it the lock
+	return lockFile(f)
+}
+
 // scanned is what one pass over the file found.
 type scanned struct {
 	fold    *journal.Fold
