@@ -11,13 +11,14 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/internal/hook"
+	"github.com/pawlgo/pawl/internal/killfs"
 	"github.com/pawlgo/pawl/internal/memfs"
 )
 
 // CrashEverywhere shows that program can die anywhere. It first runs program undisturbed, in
-// a store in memory, and then once more for every record that was written: the process
-// "dies" right behind that record, and program starts again in the same store, as its next
-// process would. Each time it checks, as errors of t, that
+// a store in memory, and then again and again: the process "dies" at each change that it
+// made to its store, a record above all, and program starts again in what is left, as its
+// next process would. Each time it checks, as errors of t, that
 //
 //   - the second start ends as the undisturbed run: with an equal result (compared as
 //     JSON), or the same error;
@@ -27,46 +28,41 @@ import (
 //     be paid for twice;
 //   - nothing recorded was left that nobody asked for.
 //
-// Each death is tried in two ways: the goroutine that wrote the record ends there
-// (deferred functions run, which a real death does not do), and the program goes on for as
-// long as it does not use pawl, so that an effect happens whose result is not recorded.
-// In both ways ctx ends, and every further call of pawl is an error that changes nothing.
+// Each death is tried in two ways: the change happens and nobody is told, as when a process
+// dies right behind a record; and it does not happen, as when a process dies behind an
+// effect whose result it could not record any more. In both, every further call of pawl is an error that
+// changes nothing, and ctx ends. A real process would not go on at all; what program does
+// with these errors is of no consequence.
 //
 // Program must take ctx and the store that it is given, and start from nothing else: what it
-// keeps in variables or files would survive a death here. It may run in t's goroutine or another
-// one. It should be small: it runs twice for every record, which are 10,000 at most.
+// keeps in variables or files would survive a death here. It runs in a goroutine of its own. It should
+// be small: it runs four times for every change, of which 10,000 are tried at most.
 func CrashEverywhere[R any](t testing.TB, program func(ctx context.Context, store *pawl.Store) (R, error)) {
 	t.Helper()
-	whole := start(memfs.New(), &memfs.Process{}, program)
+	whole := start(memfs.New(), 0, killfs.Before, program)
 	switch {
 	case whole.crash != nil:
 		t.Fatalf("pawltest: undisturbed, the program panicked: %v", whole.crash)
 	case !whole.returned:
 		t.Fatalf("pawltest: undisturbed, the program did not return")
-	case whole.writes > maxRecords:
-		t.Fatalf("pawltest: the program wrote %d records; at most %d can be tried", whole.writes, maxRecords)
+	case whole.changes > maxChanges:
+		t.Fatalf("pawltest: the program changed its store %d times; at most %d can be tried", whole.changes, maxChanges)
 	}
-	for n := int64(1); n <= whole.writes; n++ {
-		for _, stop := range []bool{true, false} {
-			disk := memfs.New()
-			first := start(disk, &memfs.Process{DieAfter: n, Stop: stop}, program)
-			recorded := first.journals
-			second := start(disk, &memfs.Process{}, program)
-			how := "the goroutine ended"
-			if !stop {
-				how = "the program went on without pawl"
-			}
+	for n := 1; n <= whole.changes; n++ {
+		for _, mode := range []killfs.Mode{killfs.After, killfs.Before} {
+			first := start(memfs.New(), n, mode, program)
+			second := start(first.disk, 0, mode, program)
 			report := func(format string, args ...any) {
-				t.Errorf("pawltest: died behind write %d of %d (%s; %s): %s", n, whole.writes, first.last(), how, fmt.Sprintf(format, args...))
+				t.Errorf("pawltest: died at change %d of %d (%s; the journal then ended with %s): %s", n, whole.changes, first.death, first.last(), fmt.Sprintf(format, args...))
 			}
-			if ok := compare(report, whole, second) && compareJournals(report, whole.journals, recorded, second.journals); !ok && t.Failed() {
+			if ok := compare(report, whole, second) && compareJournals(report, whole.journals, first.journals, second.journals); !ok && t.Failed() {
 				return // one place is enough to begin with
 			}
 		}
 	}
 }
 
-const maxRecords = 10_000
+const maxChanges = 10_000
 
 // outcome is how one start of a program ended.
 type outcome struct {
@@ -74,22 +70,29 @@ type outcome struct {
 	err      error
 	crash    any // value of a panic
 	returned bool
-	writes   int64
-	journals map[string][]record // by run ID
+	changes  int                 // that it made to its store
+	death    string              // at which of them it died
+	disk     *memfs.FS           // what is left
+	journals map[string][]record // in it, by run ID
 }
 
-// start runs program as a process of its own on a disk.
-func start[R any](disk *memfs.FS, as *memfs.Process, program func(context.Context, *pawl.Store) (R, error)) outcome {
+// start runs program as a process of its own on a disk, which dies at one of its changes; 0
+// is none.
+func start[R any](disk *memfs.FS, dieAt int, mode killfs.Mode, program func(context.Context, *pawl.Store) (R, error)) outcome {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	p := disk.Process()
-	p.DieAfter, p.Stop, p.OnDeath = as.DieAfter, as.Stop, cancel
 	var o outcome
+	process := killfs.New(disk, func(op killfs.Op) (killfs.Mode, bool) {
+		if op.N == dieAt {
+			cancel()
+		}
+		return mode, op.N == dieAt
+	})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		defer func() { o.crash = recover() }()
-		store, err := pawl.Open("memory", hook.StoreFS(p).(pawl.StoreOption))
+		store, err := pawl.Open("memory", hook.StoreFS(process).(pawl.StoreOption))
 		if err != nil {
 			o.err, o.returned = err, true
 			return
@@ -101,9 +104,10 @@ func start[R any](disk *memfs.FS, as *memfs.Process, program func(context.Contex
 		}
 	}()
 	<-ended
-	o.writes = p.Writes()
-	p.Die() // what it left open is nobody's
-	o.journals = journals(disk)
+	o.changes = process.Kill() // what it left running is nobody's
+	o.death = process.Death()
+	o.disk = disk.Snapshot() // without the locks of the dead
+	o.journals = journals(o.disk)
 	return o
 }
 

@@ -57,6 +57,14 @@ type FS struct {
 // operation that changes something. When must not use the file system.
 func New(base vfs.FS, when func(Op) (Mode, bool)) *FS { return &FS{base: base, when: when} }
 
+// Kill ends the process, if nothing did yet, and says how many changes it has made.
+func (f *FS) Kill() (changes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead.Store(true)
+	return f.n
+}
+
 // Dead reports whether the process is dead.
 func (f *FS) Dead() bool { return f.dead.Load() }
 
