@@ -38,7 +38,7 @@ func (s *Store) Fork(ctx context.Context, id string, seq int64, newID string) er
 		}
 	}
 	if seq < 0 {
-		return &RunError{Op: opFork, RunID: id, Err: fmt.Errorf("%w: there is no record %d; 0 means all of them", ErrInvalid, seq), Hint: notImported}
+		return &RunError{Op: opFork, RunID: id, Err: fmt.Errorf("%w: there is no record %d; 0 means all of them", ErrInvalid, seq), Hint: nothingCreated}
 	}
 	if err := s.checkOpen(opFork, id); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Store) Fork(ctx context.Context, id string, seq int64, newID string) er
 		return &RunError{Op: opFork, RunID: id, Path: path, Err: ErrNotFound, Hint: "nothing was created; list the runs with: pawl ls"}
 	}
 	if err != nil {
-		return &RunError{Op: opFork, RunID: id, Err: err, Hint: notImported}
+		return &RunError{Op: opFork, RunID: id, Err: err, Hint: nothingCreated}
 	}
 	defer f.Close()
 	past, err := s.pastOf(ctx, f, id, seq)
@@ -57,21 +57,17 @@ func (s *Store) Fork(ctx context.Context, id string, seq int64, newID string) er
 		if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerFormat) {
 			return openError(id, path, journal.WithPath(err, path))
 		}
-		return &RunError{Op: opFork, RunID: id, Seq: seq, Path: path, Err: err, Hint: notImported}
+		return &RunError{Op: opFork, RunID: id, Seq: seq, Path: path, Err: err, Hint: nothingCreated}
 	}
 	if uid := past.fold.Header.Store; uid != s.dir.UID {
-		return &RunError{Op: opFork, RunID: id, Path: path, Err: fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, uid, s.dir.UID), Hint: notImported + "; a run comes into a store with pawl import, not by copying its file"}
+		return &RunError{Op: opFork, RunID: id, Path: path, Err: fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, uid, s.dir.UID), Hint: nothingCreated + "; a run comes into a store with pawl import, not by copying its file"}
 	}
-	err = s.create(opFork, newID, func(path string) error {
+	return s.create(opFork, newID, func(path string) error {
 		if err := past.writeTo(ctx, path, newID); err != nil {
-			return importError(newID, err)
+			return createError(opFork, newID, err)
 		}
 		return nil
 	})
-	if e, ok := errors.AsType[*RunError](err); ok {
-		e.Op = opFork // of importError
-	}
-	return err
 }
 
 // past is what a journal says up to a record.

@@ -50,8 +50,8 @@ func (s *Store) ImportJournal(ctx context.Context, r io.Reader, id string) (stri
 
 const opImport = "import"
 
-// notImported is what is safe after a refusal.
-const notImported = "nothing was created"
+// nothingCreated is what is safe after a refusal.
+const nothingCreated = "nothing was created"
 
 func (s *Store) importFrom(ctx context.Context, r io.Reader, id string, anyJournal bool) (string, error) {
 	if err := s.checkOpen(opImport, id); err != nil {
@@ -65,20 +65,20 @@ func (s *Store) importFrom(ctx context.Context, r io.Reader, id string, anyJourn
 	in := bufio.NewReaderSize(&ctxReader{ctx, r}, 1<<16)
 	begin, err := in.Peek(len(line.Prefix))
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", &RunError{Op: opImport, RunID: id, Err: err, Hint: notImported}
+		return "", &RunError{Op: opImport, RunID: id, Err: err, Hint: nothingCreated}
 	}
 	if !bytes.Equal(begin, []byte(line.Prefix)) {
 		return s.importCheckpoint(in, id)
 	}
 	first, who, err := firstRecord(in)
 	if err != nil {
-		return "", importError(id, err)
+		return "", createError(opImport, id, err)
 	}
 	m := move{store: s, id: id, who: who, anyJournal: anyJournal}
 	if m.id == "" {
 		m.id = who.RunID
 		if err := runid.Check(m.id); err != nil {
-			return "", &RunError{Op: opImport, Err: fmt.Errorf("%w: the run's ID: %w", ErrInvalid, err), Hint: notImported + "; give the run another ID"}
+			return "", &RunError{Op: opImport, Err: fmt.Errorf("%w: the run's ID: %w", ErrInvalid, err), Hint: nothingCreated + "; give the run another ID"}
 		}
 	}
 	err = s.create(opImport, m.id, func(path string) error { return m.run(ctx, path, io.MultiReader(bytes.NewReader(first), in)) })
@@ -131,14 +131,14 @@ func (s *Store) create(op, id string, fill func(path string) error) error {
 		return err
 	}
 	if err := s.dir.CheckRuns(); err != nil {
-		return importError(id, err)
+		return createError(op, id, err)
 	}
 	l, err := s.dir.Acquire(id)
 	if err != nil {
 		if locked, ok := lockedError(op, id, path, err); ok {
 			return locked
 		}
-		return &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: notImported}
+		return &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: nothingCreated}
 	}
 	if err = taken(); err == nil {
 		err = fill(path)
@@ -153,16 +153,16 @@ func (s *Store) create(op, id string, fill func(path string) error) error {
 	return err
 }
 
-// importError says what was wrong with what was to be imported.
-func importError(id string, err error) error {
-	e := &RunError{Op: opImport, RunID: id, Err: err, Hint: notImported}
+// createError says why a run was not made of what was there.
+func createError(op, id string, err error) error {
+	e := &RunError{Op: op, RunID: id, Err: err, Hint: nothingCreated}
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
 		e.Seq, e.Offset = c.Seq, c.Offset
 	}
 	switch {
 	case errors.Is(err, journalfile.ErrInDoubt):
 		e.Err = joined{ErrInDoubt, err}
-		e.Hint = "the run is there, and may be gone after a power cut: delete it and import it again"
+		e.Hint = "the run is there, and may be gone after a power cut: delete it and make it again"
 	case errors.Is(err, ErrCorrupt):
 		e.Hint += "; the original is not concerned: export it again"
 	case errors.Is(err, ErrNewerFormat):

@@ -18,14 +18,14 @@ import (
 func (s *Store) importCheckpoint(r io.Reader, id string) (string, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return "", &RunError{Op: opImport, RunID: id, Err: err, Hint: notImported}
+		return "", &RunError{Op: opImport, RunID: id, Err: err, Hint: nothingCreated}
 	}
 	rec, err := statefile.Decode(data)
 	if err != nil {
 		return "", notACheckpoint(id, data, err)
 	}
 	if id == "" {
-		return "", &RunError{Op: opImport, Err: fmt.Errorf("%w: a checkpoint file does not say which run it is of", ErrInvalid), Hint: notImported + "; give the run an ID"}
+		return "", &RunError{Op: opImport, Err: fmt.Errorf("%w: a checkpoint file does not say which run it is of", ErrInvalid), Hint: nothingCreated + "; give the run an ID"}
 	}
 	if !rec.Sealed {
 		s.log.Warn("the file has no checksum, so damage would not be noticed: written by the Python original, or edited", "run", id)
@@ -54,7 +54,7 @@ func (s *Store) importCheckpoint(r io.Reader, id string) (string, error) {
 			return add(b.Value(text).Bytes())
 		}, warner(s.log))
 		if err != nil {
-			return importError(id, err)
+			return createError(opImport, id, err)
 		}
 		return nil
 	})
@@ -66,7 +66,7 @@ func (s *Store) importCheckpoint(r io.Reader, id string) (string, error) {
 
 // notACheckpoint says why data is neither a journal nor a checkpoint.
 func notACheckpoint(id string, data []byte, cause error) error {
-	e := &RunError{Op: opImport, RunID: id, Err: fmt.Errorf("%w: %w", ErrCorrupt, cause), Hint: notImported}
+	e := &RunError{Op: opImport, RunID: id, Err: fmt.Errorf("%w: %w", ErrCorrupt, cause), Hint: nothingCreated}
 	if len(data) == 0 {
 		e.Err = fmt.Errorf("%w: it is empty", ErrCorrupt)
 		return e
@@ -80,7 +80,7 @@ func notACheckpoint(id string, data []byte, cause error) error {
 		e.Offset = d.Offset
 		e.Hint += "; it is neither an export nor a whole checkpoint file"
 		if d.Hint != "" {
-			e.Hint = notImported + "; " + d.Hint
+			e.Hint = nothingCreated + "; " + d.Hint
 		}
 	}
 	return e

@@ -33,17 +33,17 @@ func (m *move) run(ctx context.Context, path string, r io.Reader) error {
 	name := path + spoolSuffix
 	// A leftover of an import that died here; only the lock's holder comes here.
 	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return importError(m.id, err)
+		return createError(opImport, m.id, err)
 	}
 	f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|noFollow, 0o600)
 	if err != nil {
-		return importError(m.id, err)
+		return createError(opImport, m.id, err)
 	}
 	err = m.verified(ctx, path, r, f)
 	f.Close()         //nolint:errcheck // nobody reads it any more
 	fsys.Remove(name) //nolint:errcheck // removed by the next import or by Delete, if not now
 	if _, known := errors.AsType[*RunError](err); err != nil && !known {
-		err = importError(m.id, err)
+		err = createError(opImport, m.id, err)
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (m *move) checkEnd(last string, fold *journal.Fold, tail journal.Tail) erro
 		return &RunError{
 			Op: opImport, RunID: m.id, Seq: fold.LastSeq + 1, Offset: tail.End,
 			Err:  &journal.CorruptError{Offset: tail.End, Seq: fold.LastSeq + 1, Reason: reason},
-			Hint: notImported + "; export it again. A journal that was copied by other means: pawl import --journal, or Store.ImportJournal",
+			Hint: nothingCreated + "; export it again. A journal that was copied by other means: pawl import --journal, or Store.ImportJournal",
 		}
 	case torn:
 		m.store.log.Warn(fmt.Sprintf("%d bytes of an interrupted write behind record %d were left out", tail.Torn, fold.LastSeq), "run", m.id)

@@ -200,6 +200,10 @@ func Parallel(n int) MapOption {
 // given. Give it what the result depends on: the prompt, the model's name, the
 // document. For the items of a [Map] it replaces the item's own fingerprint.
 //
+// So it does for a step that began and has no end, since it may have had its effect: only
+// what has failed may be tried with another input. An [AtMostOnce] step in doubt, the step
+// itself or one inside it, is [ErrInDoubt] then whatever else is given.
+//
 // Only two inputs can differ. WithInput that is added to a step which was recorded
 // without, or dropped from one that was recorded with it, changes nothing: the record is
 // returned.

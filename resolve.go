@@ -24,14 +24,14 @@ import (
 // in doubt, or the result cannot be stored), [ErrComplete], [ErrCorrupt] and
 // [ErrNewerFormat].
 func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by, reason string) error {
-	text, err := value.Encode(result)
+	text, err := value.EncodeRedacted(result, s.redact)
 	if err != nil {
 		return &RunError{Op: "resolve", RunID: id, Key: key, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "nothing was written"}
 	}
 	return s.resolve(ctx, id, key, false, func(st *journal.Step, _ int64) []byte {
 		b := line.NewBody(journal.KindStep, key, s.now()).Int("try", st.Tries).Int("us", 0)
 		s.signed(b, by, reason)
-		return b.Value(value.Redact(text, s.redact)).Bytes()
+		return b.Value(text).Bytes()
 	})
 }
 
