@@ -96,16 +96,16 @@ func edit(r *rand.Rand, body []*node, calm bool) {
 	for i, n := range body {
 		n.skip = !calm && r.IntN(14) == 0
 		n.late = !calm && r.IntN(60) == 0
-		n.rerun = calm || r.IntN(3) == 0
+		n.rerun = calm || r.IntN(2) == 0
 		n.ignore = !calm && r.IntN(8) == 0
-		if n.in > 0 && r.IntN(6) == 0 {
+		if n.in > 0 && r.IntN(4) == 0 {
 			n.in++
 		}
 		switch {
 		case calm:
 		case r.IntN(7) == 0: // renamed, and the program says so
 			n.alias, n.name = n.name, n.name+"'"
-		case r.IntN(30) == 0:
+		case r.IntN(10) == 0:
 			n.alias, _, _ = strings.Cut(body[r.IntN(i+1)].name, "/") // a key that is in use, perhaps
 		case r.IntN(4) == 0:
 			n.alias = ""
