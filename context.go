@@ -156,5 +156,14 @@ func ended(ctx context.Context) error {
 // failed: its own context is done, it waits, or it was cancelled or taken over.
 // A step's own timeout is a failure: then the run's context is still alive.
 func (s *scope) interrupted(err error) bool {
-	return s.base.Err() != nil || isStop(err)
+	return s.halted() && !isLate(s.base) || isStop(err)
+}
+
+// halted reports whether the run's own context is done.
+func (s *scope) halted() bool { return s.base.Err() != nil }
+
+// isLate reports whether a run's context ended by the run's deadline: a failure.
+func isLate(base context.Context) bool {
+	_, late := context.Cause(base).(*deadlineError)
+	return late
 }

@@ -61,11 +61,17 @@ func Do[R any](ctx context.Context, s *Store, id string, fn func(ctx context.Con
 // run.
 func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) error {
 	ctx = r.Context(ctx)
+	asked := make(chan struct{})
+	unasked := context.AfterFunc(ctx, func() {
+		defer close(asked)
+		r.askedToStop(ended(ctx))
+	})
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
+		unasked()
 		defer r.Close() //nolint:errcheck // whatever else goes wrong here, the run is let go
 		// Nil means Goexit: a panic with nil is a *runtime.PanicNilError.
 		p := recover()
@@ -81,10 +87,26 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 	err := fn(ctx)
 	returned = true
 	r.drain()
+	if !unasked() {
+		<-asked
+	}
+	if r.deaf != nil {
+		r.deaf() // what has come is in the journal before the end is
+	}
+	if why := r.stoppedBy(); err != nil && why != nil && !errors.Is(err, ErrCancelled) {
+		err = joined{err, why}
+	}
 	defer r.Close() //nolint:errcheck // for the second time, unless something below panics
 	var endErr error
 	switch {
 	case err == nil:
+	case isLate(ctx):
+		if !errors.Is(err, context.DeadlineExceeded) {
+			err = joined{context.DeadlineExceeded, err}
+		}
+		endErr = r.Fail(err)
+	case ctx.Err() == nil && errors.Is(err, ErrWaiting):
+		endErr = r.wait()
 	case ctx.Err() != nil || isStop(err):
 		endErr = r.interrupt(ended(ctx))
 	default:

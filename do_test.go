@@ -142,7 +142,11 @@ func TestDoInterruptedStaysInProgress(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if info := inspect(t, s); info.Status != runs.InProgress || info.Failed != 0 || info.Running != 1 {
+			want := runs.InProgress
+			if stop == pawl.ErrWaiting {
+				want = runs.Waiting
+			}
+			if info := inspect(t, s); info.Status != want || info.Failed != 0 || info.Running != 1 {
 				t.Errorf("after an interruption: %+v", info)
 			}
 		})

@@ -54,7 +54,8 @@
 //	a value                                   complete: the result is returned, fn is not called again
 //	an error                                  failed, with the error's text: a later start tries again
 //	the run's context is done                 in progress, if fn returns an error: nothing counts as failed, finished steps are recorded
-//	ErrWaiting, ErrCancelled, ErrLeaseLost    in progress: nothing counts as failed
+//	ErrWaiting                                waiting: nothing counts as failed
+//	ErrCancelled, ErrLeaseLost                in progress: nothing counts as failed
 //	a step's own timeout                      an error like any other: the run's context is not done
 //	a panic                                   failed, with its stack; the run is let go and the panic goes on
 //	runtime.Goexit                            failed, with its stack; the run is let go

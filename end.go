@@ -19,9 +19,38 @@ import (
 const maxErrorText = 4 << 10
 
 // Context returns ctx carrying the run, for [Step], [Map] and everything below
-// them. The end of ctx is an interruption of the run, never a failure.
+// them. The end of ctx is an interruption of the run, never a failure. What it returns ends
+// with ctx; when the run is cancelled ([ErrCancelled] is the cause), at the deadline that
+// package wait sets, which is a failure; and when the run is closed.
 func (r *Run) Context(ctx context.Context) context.Context {
+	if r.terms.enforced {
+		at := r.terms.deadline
+		// The rest of it is measured by a clock that nobody sets.
+		rest := at.Sub(r.store.now())
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, rest, &deadlineError{at})
+		r.endWith(func(error) { cancel() })
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.endWith(cancel)
 	return context.WithValue(ctx, scopeKey{}, &scope{run: r, base: ctx})
+}
+
+// endWith lets end be called when the run is closed.
+func (r *Run) endWith(end context.CancelCauseFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends = append(r.ends, end)
+}
+
+// endContexts ends all contexts that carry the run.
+func (r *Run) endContexts(cause error) {
+	r.mu.Lock()
+	ends := r.ends
+	r.mu.Unlock()
+	for _, end := range ends {
+		end(cause)
+	}
 }
 
 // Result decodes the recorded result into *p, strictly, and returns true if the
@@ -53,9 +82,11 @@ func (r *Run) Complete(v any) error {
 	r.gate.Lock()
 	defer r.gate.Unlock()
 	r.mu.Lock()
-	ended, result := r.ended, r.result
+	ended, result, stopped := r.ended, r.result, r.cancelled
 	r.mu.Unlock()
 	switch {
+	case ended == nil && stopped != nil:
+		return stopped
 	case result != nil && bytes.Equal(result, text):
 		return nil
 	case ended != nil:
@@ -185,6 +216,9 @@ func (r *Run) end(b *line.Body, durable bool) error {
 // Everything recorded is durable when Close returns nil. Closing again does nothing.
 func (r *Run) Close() error {
 	r.drain()
+	if r.deaf != nil {
+		r.deaf()
+	}
 	var err error
 	r.mu.Lock()
 	ended := r.ended
@@ -192,6 +226,7 @@ func (r *Run) Close() error {
 	if ended == nil {
 		err = r.interrupt(nil)
 	}
+	r.endContexts(ErrClosed)
 	r.gate.Lock()
 	defer r.gate.Unlock()
 	r.mu.Lock()
@@ -246,6 +281,35 @@ func bounded(text string) string {
 		return strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}
 	return text
+}
+
+// wait records that this attempt ended since the run waits, until the first of what it waits
+// for is due.
+func (r *Run) wait() error {
+	b := line.NewBody(journal.KindWaiting, "", r.store.now())
+	r.mu.Lock()
+	at := r.wakeAt
+	r.mu.Unlock()
+	if !at.IsZero() {
+		b.Str("until", clockText(at))
+	}
+	return r.end(b, false)
+}
+
+// askedToStop records, while steps are under way, that the run's context has ended: if the
+// process is ended before they are, by somebody whose patience is over, that is no crash.
+func (r *Run) askedToStop(cause error) {
+	r.mu.Lock()
+	idle := r.active == 0 || r.ended != nil
+	r.mu.Unlock()
+	if idle {
+		return
+	}
+	body := line.NewBody(journal.KindInterrupted, "", r.store.now()).Str("error", r.errorText(cause)).Bytes()
+	none := func() error { return nil }
+	if err := r.record(body, false, none, func(*journal.Fold, journal.Span) {}); err != nil {
+		r.store.log.Warn("an interruption was not recorded", "run", r.id, "err", err)
+	}
 }
 
 // isStop reports whether err says that the run should stop here and go on later.

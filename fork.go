@@ -132,6 +132,8 @@ func (p *past) writeTo(ctx context.Context, path, newID string) error {
 				body = p.header(r, newID)
 			case doubtful[r.Seq]:
 				body = line.Override(nil, body, 0, "once", []byte("true"))
+			case r.Kind == journal.KindCancelled:
+				continue // whoever makes a fork wants it to run
 			}
 			if err := add(body); err != nil {
 				return err
@@ -166,7 +168,10 @@ func (p *past) header(r *journal.Record, newID string) []byte {
 // way.
 func startsInDoubt(fold *journal.Fold) map[int64]bool {
 	doubtful := map[int64]bool{}
-	for _, st := range fold.Steps {
+	for key, st := range fold.Steps {
+		if t := fold.Trouble[key]; t != nil && !t.Until.IsZero() {
+			continue // a sleep does nothing that could happen twice
+		}
 		if st.Status == journal.StepRunning && st.Start.Len > 0 {
 			doubtful[st.Start.Seq] = true
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/vfs"
@@ -173,7 +174,29 @@ func (s *Store) readRun(path, lockPath string) (runs.Info, *journal.Fold, error)
 		err := &journal.CorruptError{Path: path, Seq: 1, Reason: fmt.Sprintf("it holds run %q, whose journal is %s: a copy?", fold.Header.RunID, want)}
 		return runs.Info{Path: path, Size: info.Size, Err: err}, nil, err
 	}
+	s.overlay(&info, fold)
 	return info, fold, nil
+}
+
+// overlay shows a cancellation that is in the run's inbox: it is in force, the owner has only
+// not got to it yet, or there is none.
+func (s *Store) overlay(info *runs.Info, fold *journal.Fold) {
+	if fold.Status == journal.Complete || fold.Status == journal.Cancelled {
+		return
+	}
+	mail, err := s.cancellation(info.ID, fold)
+	if err != nil {
+		info.Warnings = append(info.Warnings, err.Error())
+	}
+	if mail == nil || mail.Mail == fold.Mail {
+		return
+	}
+	fold.CancelRun(mail.By, mail.Reason, mail.Mail, mail.At, 0)
+	info.Status, info.WakeAt, info.Cancel = fold.Status, fold.WakeAt, decision(mail.By, mail.Reason, mail.At)
+}
+
+func decision(by, reason string, at time.Time) *runs.Decision {
+	return &runs.Decision{By: by, Reason: reason, At: at}
 }
 
 // readRun folds a journal and asks who owns it. On an error info.Err is that error.
@@ -208,6 +231,11 @@ func readRun(fsys vfs.FS, path, lockPath string) (runs.Info, *journal.Fold, erro
 	info.Records, info.Updated, info.Torn = fold.Records, fold.LastAt(), tail.Torn
 	c := fold.Counts()
 	info.Done, info.Failed, info.Running, info.Took = c.Done, c.Failed, c.Running, c.Took
+	info.Spent, info.Kept, info.Budget = fold.SpentSoFar(), c.Used, fold.Budget
+	info.Deadline, info.WakeAt = fold.Deadline, fold.WakeAt
+	if fold.Status == journal.Cancelled {
+		info.Cancel = decision(fold.Cancel.By, fold.Cancel.Reason, fold.Cancel.At)
+	}
 	info.Maps = mapProgress(fold)
 	if p := h.Parent; p.UID != "" {
 		info.Parent = &runs.Parent{ID: p.RunID, UID: p.UID, Seq: p.Seq}

@@ -70,6 +70,16 @@ func stepInfos(fold *journal.Fold) []runs.Step {
 	for _, key := range keys {
 		s := fold.Steps[key]
 		info := runs.Step{Key: key, Status: s.Status.String(), Item: s.Map != "", AtMostOnce: s.Once, Tries: int(s.Tries), Took: s.Took, Seq: s.Seq, Size: s.Len, Error: fold.StepError(key)}
+		info.Final = s.Final && s.Status == journal.StepFailed
+		if t := fold.Trouble[key]; t != nil {
+			info.Poison, info.Fails, info.Next, info.Until, info.Deaths = t.Poison, int(t.Fails), t.Next, t.Until, int(t.Deaths)
+		}
+		for _, a := range fold.Used(key) {
+			if info.Spent == nil {
+				info.Spent = map[string]float64{}
+			}
+			info.Spent[a.Unit] = a.All
+		}
 		if s.Status != journal.StepRunning && s.At != 0 {
 			info.Ended = time.UnixMicro(s.At).UTC()
 		}

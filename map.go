@@ -26,7 +26,7 @@ import (
 // document. Two items with one key are [ErrDuplicateKey].
 //
 // When an item fails, no further item is started, those under way finish, and their
-// results are kept; what Map returns beside an error is nil. The error joins the failures in the order of items. The next
+// results are kept (an item that waits, see [ErrWaiting], has not failed); what Map returns beside an error is nil. The error joins the failures in the order of items. The next
 // start begins with the items that have not failed yet, so that a bad one does not
 // hold up the rest. A panic of fn is recorded, the others finish, and Map panics in the
 // caller with an error that has the panic's value and stack in its text and unwraps to
@@ -250,6 +250,8 @@ func (m *mapping) plan() (done, todo []int) {
 			done = append(done, i)
 		case rec != nil && rec.Status == journal.StepFailed:
 			failed = append(failed, i)
+		case rec != nil && m.run.willBePoison(it.key, m.c.maxCrashes):
+			failed = append(failed, i)
 		default:
 			todo = append(todo, i)
 		}
@@ -317,13 +319,15 @@ func (m *mapping) one(ctx context.Context, i int) {
 func (m *mapping) settle(i int, err error) {
 	m.mu.Lock()
 	m.errs[i] = err
-	m.stop = m.stop || err != nil
+	// One that waits does not keep the others from what they can do.
+	m.stop = m.stop || err != nil && !errors.Is(err, ErrWaiting)
 	m.mu.Unlock()
 	m.report(func(p *runs.Progress) {
-		if err != nil {
-			p.Failed++
-		} else {
+		switch {
+		case err == nil:
 			p.Done++
+		case !errors.Is(err, ErrWaiting):
+			p.Failed++
 		}
 	})
 }

@@ -104,6 +104,9 @@ type runConfig struct {
 	mustExist bool
 	progress  func(runs.Progress)
 	labels    map[string]string
+	deadline  time.Duration
+	budget    map[string]float64
+	yield     *time.Duration
 
 	allowUnknown bool
 }
@@ -168,6 +171,7 @@ type stepConfig struct {
 	ignoreInput bool
 	once        bool
 	alias       string
+	tries
 }
 
 type mapConfig struct {

@@ -106,6 +106,8 @@ func (m *model) afterRun(c *request) []effect {
 	switch e := c.end; {
 	case e.how == "value":
 		return []effect{{kind: "complete", text: e.text}}
+	case e.how == "error" && e.waits && !m.cancelled:
+		return []effect{{kind: "waiting"}}
 	case e.how == "error" && (e.stop || m.cancelled):
 		return nil
 	case e.how == "none":

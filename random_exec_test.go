@@ -253,5 +253,5 @@ func (x *random) end(r *rand.Rand, c *request) ending {
 
 func errorEnding(err error) ending {
 	is := func(target error) bool { return errors.Is(err, target) }
-	return ending{how: "error", err: err, stop: is(pawl.ErrWaiting) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
+	return ending{how: "error", err: err, waits: is(pawl.ErrWaiting), stop: is(pawl.ErrWaiting) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
 }

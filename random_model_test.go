@@ -119,7 +119,7 @@ func (m *model) launch(w *world, c *request) string {
 				break
 			}
 			before, running := w.open[it]
-			if !running || !before.called || it.ended == 0 || it.end.how != "value" {
+			if !running || !before.called || it.ended == 0 || it.end.how != "value" && !(it.end.how == "error" && it.end.waits) {
 				return fmt.Sprintf("item %s was to come before it and to succeed", it.key)
 			}
 			m.settle(w, it) // its turn is over

@@ -33,6 +33,7 @@ type ending struct {
 	text         string
 	err          error
 	stop, doubt  bool // the error says that the run stops, or that fn does not know
+	waits        bool // the error says that the run waits
 	wasCancelled bool // the run's context was done before it ended
 }
 

@@ -129,6 +129,8 @@ func (w *world) apply(effects ...effect) {
 			w.status, w.result = runs.Complete, e.text
 		case "failed":
 			w.status = runs.Failed
+		case "waiting":
+			w.status = runs.Waiting
 		case "clear":
 			w.forget()
 			w.gen++

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/pawlgo/pawl"
@@ -150,7 +151,7 @@ func TestRepairBehindAForeignSector(t *testing.T) {
 	if info.Done < 7 || info.UID == mustInspect(t, s, "bb").UID || !rep.HeaderLost {
 		t.Errorf("%d steps, %+v", info.Done, rep)
 	}
-	if x, y := dry.After.Counts(), rep.After.Counts(); x != y || dry.After.Status != rep.After.Status {
+	if x, y := dry.After.Counts(), rep.After.Counts(); !reflect.DeepEqual(x, y) || dry.After.Status != rep.After.Status {
 		t.Errorf("the dry run says %+v, and it became %+v", x, y)
 	}
 }

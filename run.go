@@ -28,7 +28,15 @@ type Run struct {
 	resume   Resume
 	progress func(runs.Progress)
 	progMu   sync.Mutex
-	lenient  bool // AllowUnknown
+	lenient  bool           // AllowUnknown
+	yield    *time.Duration // longest wait that is waited for, nil if all are
+	terms    terms
+	ward     *ward // nil but behind a death with several steps under way
+
+	mailMu    sync.Mutex     // held while mail is taken
+	mail      sync.WaitGroup // goroutines that take it
+	deaf      func()         // ends listening for mail and waits for those
+	cancelled error          // by mail that came while the run was open
 
 	// gate lets steps record and look up while the run is open; whoever ends or
 	// compacts the journal holds it alone.
@@ -45,11 +53,13 @@ type Run struct {
 	// order is held while a record is written that depends on which tries are under way, or
 	// that decides it: an epoch.
 	order   sync.Mutex
-	active  int        // steps and Maps under way
-	idle    *sync.Cond // active may have become 0
-	closing bool       // no further step may begin
-	result  []byte     // recorded result, when complete
-	ended   error      // why nothing more is recorded, nil while open
+	wakeAt  time.Time                 // when the first wait is over that the run did not wait for
+	ends    []context.CancelCauseFunc // of the contexts that carry the run
+	active  int                       // steps and Maps under way
+	idle    *sync.Cond                // active may have become 0
+	closing bool                      // no further step may begin
+	result  []byte                    // recorded result, when complete
+	ended   error                     // why nothing more is recorded, nil while open
 }
 
 // stepState is how a key stands in this attempt.
@@ -67,6 +77,9 @@ type Resume struct {
 	Attempt int           // 1 on a fresh start
 	Steps   int           // steps with a recorded result, which will not run again; those inside one are not counted
 	Saved   time.Duration // time that those steps took when they ran
+	// Units is what those steps used when they ran, by unit, as package meter records it: what
+	// this start does not pay again. It is nil if nothing was metered.
+	Units map[string]float64
 }
 
 // Begin opens a run for work, creating it if it is absent, and owns it until
@@ -106,9 +119,15 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 	if name, bad := badLabel(c.labels); bad {
 		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a label needs a name and a value, in UTF-8 and at most %d bytes each: %q", ErrInvalid, maxLabel, name)}
 	}
-	r := &Run{store: s, id: id, states: map[string]*runState{}, live: map[string]uint64{}, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
+	if err := c.checkTerms(id); err != nil {
+		return nil, err
+	}
+	r := &Run{store: s, id: id, yield: c.yield, states: map[string]*runState{}, live: map[string]uint64{}, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
 	r.idle = sync.NewCond(&r.mu)
 	if err := r.open(c, input); err != nil {
+		if r.deaf != nil {
+			r.deaf()
+		}
 		if r.log != nil {
 			r.log.Close() //nolint:errcheck // nothing of ours was appended
 		}
@@ -148,6 +167,14 @@ func (r *Run) open(c runConfig, input value.Fingerprint) error {
 	}
 	if fold.Status == journal.Complete {
 		return r.finishedAlready()
+	}
+	r.listen()
+	if err := r.refuseCancelled(); err != nil {
+		return err
+	}
+	r.setTerms(c)
+	if err := r.countDeath(); err != nil {
+		return err
 	}
 	return r.attempt(fold.Attempts + 1)
 }
@@ -267,22 +294,32 @@ func (r *Run) create(path string, c runConfig, input value.Fingerprint) error {
 	r.log = log
 	r.fold = journal.NewFold()
 	r.fold.Header.RunID, r.fold.Header.UID = r.id, uid
+	r.setTerms(c)
+	r.listen()
+	if err := r.refuseCancelled(); err != nil {
+		return err
+	}
 	return r.attempt(1)
 }
 
 func (r *Run) attempt(n int64) error {
 	o := r.lock.Owner()
-	body := line.NewBody(journal.KindAttempt, "", r.store.now()).Int("n", n).Str("host", o.Host).Int("pid", int64(o.PID)).Bytes()
-	if _, err := r.log.Append(body, false); err != nil {
+	b := line.NewBody(journal.KindAttempt, "", r.store.now()).Int("n", n).Str("host", o.Host).Int("pid", int64(o.PID))
+	r.terms.write(b)
+	if _, err := r.log.Append(b.Bytes(), false); err != nil {
 		return r.writeError("open", "", err)
 	}
 	r.countResume(n)
+	if err := r.tooLate(); err != nil {
+		r.Fail(err) //nolint:errcheck // the next start says the same
+		return err
+	}
 	return nil
 }
 
 func (r *Run) countResume(attempt int64) {
 	c := r.fold.Counts()
-	r.resume = Resume{Attempt: int(attempt), Steps: c.Outer, Saved: c.Took}
+	r.resume = Resume{Attempt: int(attempt), Steps: c.Outer, Saved: c.Took, Units: c.Used}
 }
 
 // ID returns the run's ID.

@@ -136,7 +136,11 @@ func endCells() []cell {
 	}
 	for name, err := range map[string]error{"waiting": pawl.ErrWaiting, "cancelled": pawl.ErrCancelled, "lease lost": pawl.ErrLeaseLost} {
 		want := "fn before stop ! " + sentinelOf(err)
-		cells = append(cells, ends("ErrWaiting, ErrCancelled, ErrLeaseLost", name, runs.InProgress, []string{want, `fn = "before@1"`}, func(p *program, ctx context.Context) (string, error) {
+		row, status := "ErrCancelled, ErrLeaseLost", runs.InProgress
+		if err == pawl.ErrWaiting {
+			row, status = "ErrWaiting", runs.Waiting
+		}
+		cells = append(cells, ends(row, name, status, []string{want, `fn = "before@1"`}, func(p *program, ctx context.Context) (string, error) {
 			return failing(p, ctx, err)
 		}))
 	}

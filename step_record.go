@@ -1,9 +1,7 @@
 package pawl
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
@@ -14,7 +12,7 @@ import (
 // kernel before it runs, so that a process that dies inside leaves a trace; it is not
 // flushed, since a power cut that loses it loses only the trace. Where the trace decides
 // whether the function may run again, it is.
-func (r *Run) recordStart(s *scope, key string, c stepConfig, input *value.Fingerprint, w work) (t tried, err error) {
+func (r *Run) recordStart(s *scope, key string, c stepConfig, input *value.Fingerprint, w work, sr *serial) (t tried, err error) {
 	r.mu.Lock()
 	st := r.fold.Steps[key]
 	inDoubt := st != nil && st.Status == journal.StepRunning && (c.once || st.Once)
@@ -36,11 +34,18 @@ func (r *Run) recordStart(s *scope, key string, c stepConfig, input *value.Finge
 	if input != nil {
 		withInput(b, input)
 	}
-	err = r.record(b.Bytes(), c.once, s.alive, func(f *journal.Fold, span journal.Span) {
+	if sr.since.IsZero() {
+		sr.since = r.store.now()
+	}
+	trouble := sr.onStart(b)
+	err = r.record(b.Bytes(), c.once || c.maxCrashes > 0, s.alive, func(f *journal.Fold, span journal.Span) {
 		st := f.Step(key, span.Seq)
 		st.Status, st.Tries, st.Map, st.Once, st.Start = journal.StepRunning, t.n, w.mapKey, c.once, span
 		st.Seq, st.Offset, st.Len = span.Seq, span.Offset, span.Len
+		st.Final = false
 		st.SetInput(input.Key())
+		f.SetTrouble(key, false, trouble)
+		f.Begin(key)
 		t.live = r.begun(key)
 	})
 	if err != nil {
@@ -54,6 +59,9 @@ func stepEnded(key string, status journal.StepStatus) func(*journal.Fold, journa
 	return func(f *journal.Fold, span journal.Span) {
 		st := f.Step(key, span.Seq)
 		st.Status, st.Seq, st.Offset, st.Len = status, span.Seq, span.Offset, span.Len
+		if status == journal.StepDone {
+			delete(f.Trouble, key)
+		}
 	}
 }
 
@@ -123,33 +131,4 @@ func (r *Run) checkLog() error {
 		return ended
 	}
 	return r.log.Check()
-}
-
-// failed records an error of the function, or nothing if the run was interrupted, or if
-// fn itself does not know whether a thing happened that must not happen twice.
-func (r *Run) failed(s *scope, key string, c stepConfig, t tried, took time.Duration, err error) error {
-	if s.interrupted(err) {
-		return err
-	}
-	if !c.once || !errors.Is(err, ErrInDoubt) {
-		r.recordFailure(key, t, took, err)
-	}
-	return &StepError{RunID: r.id, Key: key, Tries: int(t.n), Message: r.errorText(err), Err: err}
-}
-
-// recordFailure does not wait for a flush: a failure that a power cut forgets is
-// tried again, as it would be anyway. A record that cannot be written must not
-// hide the failure itself.
-func (r *Run) recordFailure(key string, t tried, took time.Duration, cause error) {
-	text, stack := r.errorText(cause), ""
-	if crash, ok := cause.(*crashError); ok {
-		text, stack = bounded(r.hide(crash.headline())), r.hide(string(crash.stack))
-	}
-	b := line.NewBody(journal.KindFail, key, r.store.now()).Int("try", t.n).Int("us", took.Microseconds()).Str("error", text)
-	if stack != "" {
-		b.Str("stack", stack[:min(len(stack), 4*maxErrorText)])
-	}
-	if err := r.record(b.Bytes(), false, r.still(key, t), stepEnded(key, journal.StepFailed)); err != nil {
-		r.store.log.Warn("a failure was not recorded", "run", r.id, "step", key, "err", err)
-	}
 }

@@ -30,7 +30,7 @@ func TestStepWithoutARun(t *testing.T) {
 	wantErr(t, err, pawl.ErrNoRun)
 	_, err = pawl.Map(t.Context(), "m", []int{1}, func(int) string { return "k" }, func(context.Context, int) (int, error) { return 0, nil })
 	wantErr(t, err, pawl.ErrNoRun)
-	if r := pawl.Resumed(pawl.Scope(t.Context(), "x")); r != (pawl.Resume{}) {
+	if r := pawl.Resumed(pawl.Scope(t.Context(), "x")); r.Attempt != 0 || r.Steps != 0 || r.Saved != 0 || r.Units != nil {
 		t.Errorf("Resumed without a run = %+v", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawlgo/pawl/internal/dirstore"
 	"github.com/pawlgo/pawl/internal/hook"
+	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/vfs"
 )
 
@@ -19,6 +20,7 @@ type Store struct {
 	log    *slog.Logger
 	redact func(string) string // nil if there is none
 	now    func() time.Time
+	bell   *inbox.Bell
 
 	mu     sync.Mutex
 	closed bool
@@ -40,7 +42,7 @@ func Open(dir string, opts ...StoreOption) (*Store, error) {
 	if err != nil {
 		return nil, storeError(dir, err)
 	}
-	return &Store{dir: d, log: c.log, redact: c.redact, now: c.now}, nil
+	return &Store{dir: d, log: c.log, redact: c.redact, now: c.now, bell: inbox.NewBell(c.fs, d.Runs())}, nil
 }
 
 // storeFS puts a store into another file system than the operating system's; pawltest

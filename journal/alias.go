@@ -45,6 +45,12 @@ func (f *Fold) move(old, now, key, from string) {
 		if text, failed := f.errs[old]; failed {
 			f.errs[now] = text
 		}
+		if t := f.Trouble[old]; t != nil {
+			f.Trouble[now] = t
+		}
+		if used := f.used[old]; used != nil {
+			f.used[now] = used
+		}
 	}
 	if m := f.Maps[old]; m != nil && f.Maps[now] == nil {
 		m.Key = now

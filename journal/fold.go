@@ -3,10 +3,7 @@ package journal
 import (
 	"encoding/hex"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/pawlgo/pawl/internal/line"
 )
 
 // Status is the state of a run.
@@ -17,36 +14,9 @@ const (
 	InProgress Status = "in_progress" // has work left; Do goes on with it
 	Complete   Status = "complete"    // has its result
 	Failed     Status = "failed"      // its last attempt ended with an error; Do tries again
+	Waiting    Status = "waiting"     // its last attempt ended since it has to wait, see WakeAt
+	Cancelled  Status = "cancelled"   // somebody cancelled it; Do refuses it until it is reopened
 )
-
-// Header is the first record of a journal.
-type Header struct {
-	RunID       string
-	UID         string // random, 128 bits in hexadecimal
-	Incarnation int64  // raised by compaction
-	Store       string // UID of the store, "" for a journal opened by path
-	RunKind     string // what kind of work, "" if the program gave none
-	Created     time.Time
-	InputDigest string // digest of the run's input, "" if none was given
-	Input       []byte // canonical JSON of the input, nil if none or too large
-	Outline     []byte // of an input too large for that: digests of its members, or its length
-	Labels      map[string]string
-	Parent      Parent // of a fork, zero if the run is none
-}
-
-// Parent says which record of which run a fork comes from.
-type Parent struct {
-	RunID, UID string
-	Seq        int64
-}
-
-// Attempt is one process's opening of a run.
-type Attempt struct {
-	N    int64
-	Host string
-	PID  int64
-	At   time.Time
-}
 
 // StepStatus says how a step stands.
 type StepStatus uint8
@@ -118,14 +88,22 @@ type Fold struct {
 	Attempt  Attempt // the newest one
 	Steps    map[string]*Step
 	Maps     map[string]*MapInfo
-	Result   Span              // record with the result
-	Error    string            // why the last attempt failed, "" if it did not
-	Saved    map[string]*Saved // newest state, by the key of its scope: "" is the run's own
-	Notes    map[string]Span   // newest note, by the key of its step
-	States   int64             // states recorded
-	Unknown  int64             // records of a kind not known here
-	Repairs  int64             // times that the file was repaired
-	Gone     int64             // records that repairs say are missing, at most
+	Result   Span                // record with the result
+	Error    string              // why the last attempt failed, "" if it did not
+	Saved    map[string]*Saved   // newest state, by the key of its scope: "" is the run's own
+	Notes    map[string]Span     // newest note, by the key of its step
+	Trouble  map[string]*Trouble // of steps that failed, wait or were under way at a death
+	Spent    map[string]float64  // what was metered since the last clear, by unit
+	Budget   map[string]float64  // limits of that, as the newest attempt has them
+	Deadline time.Time           // by which the run must be complete, zero if there is none
+	Within   time.Duration       // from its first start to that
+	WakeAt   time.Time           // of a waiting run: when it can go on, zero if that is not known
+	Cancel   Decision            // of a cancelled run: who cancelled it, when and why
+	Mail     string              // that the newest cancellation came by, see spec/inbox-v1.md
+	States   int64               // states recorded
+	Unknown  int64               // records of a kind not known here
+	Repairs  int64               // times that the file was repaired
+	Gone     int64               // records that repairs say are missing, at most
 
 	slab       []Step
 	kids       map[string][]string // keys and scopes directly inside another
@@ -134,8 +112,11 @@ type Fold struct {
 	idem       map[string]string   // idempotency keys of steps that moved to another key
 	pins       map[string][]int64  // records that these keys come from
 	aliases    []int64             // and the epochs that they count from
+	used       map[string][]Amount // what steps used, by their keys
 	attemptSeq int64               // newest attempt
 	endSeq     int64               // newest end of an attempt, or completion
+	cancelSeq  int64               // the cancellation in force
+	clearSeq   int64               // newest clear
 	lastAt     []byte
 }
 
@@ -152,6 +133,7 @@ func (f *Fold) empty() {
 	f.Saved, f.Notes = map[string]*Saved{}, map[string]Span{}
 	f.kids, f.errs, f.epochs, f.slab = map[string][]string{}, map[string]string{}, map[string]epoch{}, nil
 	f.idem, f.pins, f.aliases = map[string]string{}, map[string][]int64{}, nil
+	f.Trouble, f.Spent, f.used = map[string]*Trouble{}, map[string]float64{}, map[string][]Amount{}
 }
 
 // Apply adds the next record.
@@ -164,9 +146,10 @@ func (f *Fold) Apply(r *Record) {
 	case KindRun:
 		f.header(r)
 	case KindAttempt:
-		if f.Status != Complete { // a result stays one, but for a clear
-			f.Status, f.Error = InProgress, ""
+		if f.Status != Complete && f.Status != Cancelled { // these stay
+			f.Status, f.Error, f.WakeAt = InProgress, "", time.Time{}
 		}
+		f.terms(r)
 		f.Attempt = Attempt{N: r.Int("n"), Host: r.Str("host"), PID: r.Int("pid"), At: r.Time()}
 		f.Attempts = f.Attempt.N
 		f.attemptSeq = r.Seq
@@ -183,18 +166,43 @@ func (f *Fold) Apply(r *Record) {
 	case KindState:
 		f.States++
 		f.Save(r.Key, span, r.Member("patch"))
+	case KindRetry:
+		f.Reopen(r.Key, r.Seq)
+	case KindCrash:
+		f.Crash(r.Key, r.Int("n"), r.Int("others"), r.Seq)
+	case KindMeter:
+		f.Use(r.Key, r.Str("unit"), number(r.Member("amount")))
 	case KindClear:
 		f.Status, f.Error, f.Result, f.endSeq = InProgress, "", Span{}, 0
+		f.cancelSeq, f.clearSeq, f.Cancel, f.WakeAt = 0, r.Seq, Decision{}, time.Time{}
 		f.empty()
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
+		f.cancelSeq, f.Cancel, f.WakeAt = 0, Decision{}, time.Time{}
 	case KindFailed:
-		if f.Status != Complete {
-			f.Status, f.Error, f.endSeq = Failed, r.Str("error"), r.Seq
+		switch f.Status {
+		case Complete:
+		case Cancelled:
+			f.endSeq = r.Seq
+		default:
+			f.Status, f.Error, f.endSeq, f.WakeAt = Failed, r.Str("error"), r.Seq, time.Time{}
+		}
+	case KindWaiting:
+		switch f.Status {
+		case InProgress:
+			f.Status, f.endSeq, f.WakeAt = Waiting, r.Seq, timeOf(r.Member("until"))
+		case Cancelled:
+			f.endSeq = r.Seq
 		}
 	case KindInterrupted:
-		if f.Status == InProgress { // changes nothing of a run that failed
+		if f.Status == InProgress || f.Status == Cancelled { // changes nothing of a run that failed
 			f.endSeq = r.Seq
+		}
+	case KindCancelled:
+		f.CancelRun(r.Str("by"), r.Str("reason"), r.Str("mail"), r.Time(), r.Seq)
+	case KindReopen:
+		if f.Status == Cancelled {
+			f.Status, f.Error, f.cancelSeq, f.Cancel = InProgress, "", 0, Decision{}
 		}
 	case KindRepair:
 		f.Repairs++
@@ -227,37 +235,6 @@ func (f *Fold) LastAt() time.Time {
 	return t
 }
 
-func (f *Fold) header(r *Record) {
-	f.Header = Header{
-		RunID: r.Str("id"), UID: r.Str("uid"), Incarnation: r.Int("inc"), Store: r.Str("store"),
-		RunKind: r.Str("run_kind"), Created: r.Time(), InputDigest: r.Str("in"),
-	}
-	if in := r.Member("input"); in != nil {
-		f.Header.Input = append([]byte(nil), in...)
-	}
-	if out := r.Member("outline"); out != nil {
-		f.Header.Outline = append([]byte(nil), out...)
-	}
-	line.Members(r.Member("parent"), 1, func(name, v []byte) bool {
-		switch string(name) {
-		case "id":
-			f.Header.Parent.RunID = unquote(v)
-		case "uid":
-			f.Header.Parent.UID = unquote(v)
-		case "seq":
-			f.Header.Parent.Seq = atoi(v)
-		}
-		return true
-	})
-	line.Members(r.Member("labels"), 1, func(name, v []byte) bool {
-		if f.Header.Labels == nil {
-			f.Header.Labels = map[string]string{}
-		}
-		f.Header.Labels[unquote([]byte(`"`+string(name)+`"`))] = unquote(v)
-		return true
-	})
-}
-
 func (f *Fold) step(r *Record) {
 	s := f.Step(r.Key, r.Seq)
 	span := Span{r.Seq, r.Offset, int64(len(r.Text))}
@@ -267,9 +244,11 @@ func (f *Fold) step(r *Record) {
 			return // a result stays one, but for a new epoch
 		}
 		s.Status, s.Final, s.Once, s.Start, s.Input, s.Map = StepRunning, false, false, span, [16]byte{}, ""
+		f.Begin(r.Key)
 	case KindStep:
 		s.Status = StepDone
 		delete(f.errs, r.Key)
+		delete(f.Trouble, r.Key)
 	case KindFail:
 		if s.Status == StepDone {
 			return
@@ -277,6 +256,7 @@ func (f *Fold) step(r *Record) {
 		s.Status, s.Final = StepFailed, false
 	}
 	s.Seq, s.Offset, s.Len = span.Seq, span.Offset, span.Len
+	var t Trouble
 	r.members(func(name, v []byte) bool {
 		switch string(name) {
 		case "at":
@@ -295,49 +275,26 @@ func (f *Fold) step(r *Record) {
 			s.Once = string(v) == "true"
 		case "error":
 			f.errs[r.Key] = bounded(unquote(v))
+		case "fails":
+			t.Fails = atoi(v)
+		case "since":
+			t.Since = timeOf(v)
+		case "next":
+			t.Next = timeOf(v)
+		case "until":
+			t.Until = timeOf(v)
+		case "wait":
+			t.Wait = time.Duration(atoi(v)) * time.Microsecond
+		case "poison":
+			t.Poison = string(v) == "true"
 		case "value", "vs":
 			return false
 		}
 		return true
 	})
-}
-
-// Counts is how many steps stand how.
-type Counts struct {
-	Done, Failed, Running int
-	// Outer counts the finished steps that are not inside another finished one,
-	// and Took sums the time that these took: what a start does not do again.
-	Outer int
-	Took  time.Duration
-}
-
-// Counts counts the steps. Nested steps are steps too.
-func (f *Fold) Counts() Counts {
-	var c Counts
-	for key, s := range f.Steps {
-		switch s.Status {
-		case StepDone:
-			c.Done++
-			if !f.insideDone(key) {
-				c.Outer++
-				c.Took += s.Took
-			}
-		case StepFailed:
-			c.Failed++
-		case StepRunning:
-			c.Running++
-		}
+	if r.Kind != KindStep {
+		f.SetTrouble(r.Key, r.Kind == KindFail && !t.Poison, t)
 	}
-	return c
-}
-
-func (f *Fold) insideDone(key string) bool {
-	for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
-		if s := f.Steps[key[:i]]; s != nil && s.Status == StepDone {
-			return true
-		}
-	}
-	return false
 }
 
 // mapName returns the name of a Map without an allocation for each of its items.
@@ -348,36 +305,6 @@ func (f *Fold) mapName(raw []byte) string {
 		}
 	}
 	return unquote(raw)
-}
-
-// ItemCounts is how many items of a Map stand how.
-type ItemCounts struct{ Done, Failed, Running int }
-
-// Items counts the items of every Map, by its key: those that had a result when the
-// Map was begun last, and those that ended since. Items that an earlier attempt had
-// and the last one has not are not counted.
-func (f *Fold) Items() map[string]ItemCounts {
-	counts := make(map[string]ItemCounts, len(f.Maps))
-	for key, m := range f.Maps {
-		counts[key] = ItemCounts{Done: int(m.done)}
-	}
-	for _, s := range f.Steps {
-		m := f.Maps[s.Map]
-		if m == nil || s.Seq < m.seq {
-			continue
-		}
-		c := counts[s.Map]
-		switch s.Status {
-		case StepDone:
-			c.Done++
-		case StepFailed:
-			c.Failed++
-		case StepRunning:
-			c.Running++
-		}
-		counts[s.Map] = c
-	}
-	return counts
 }
 
 func atoi(b []byte) int64 {

@@ -17,8 +17,9 @@ import (
 // newest start and its newest end, and its newest note; of each Map its newest record;
 // the newest state of each scope, whole, if the run is not complete; the newest epoch of
 // each key; all aliases since the last clear, and of a step that moved what its
-// idempotency key comes from; the last end of an attempt; the notes of repairs; and every
-// record of an unknown kind. A kept record says in "was" which number it had.
+// idempotency key comes from; the newest crash or retry that still counts of each step, and
+// all that was metered since the last clear; the last end of an attempt, and the
+// cancellation in force; the notes of repairs; and every record of an unknown kind. A kept record says in "was" which number it had.
 func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error) error {
 	keep := f.keep()
 	states := f.newestStates()
@@ -39,7 +40,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 				b.Int("schema", int64(schema))
 			}
 			body = append(body[:0], b.Value(text).Bytes()...)
-		case keep[r.Seq] || !known(r.Kind):
+		case keep[r.Seq] || !known(r.Kind) || r.Kind == KindMeter && r.Seq > f.clearSeq:
 			body = append(body[:0], r.Moved()...)
 		default:
 			continue
@@ -53,7 +54,10 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 
 // keep returns the numbers of the records of known kinds that still mean something.
 func (f *Fold) keep() map[int64]bool {
-	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true}
+	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true, f.cancelSeq: true}
+	for _, t := range f.Trouble {
+		keep[t.seq] = true
+	}
 	for _, e := range f.epochs {
 		keep[e.seq] = true
 	}
@@ -113,7 +117,8 @@ func (r *Record) override(name string, n int64) []byte {
 
 func known(kind string) bool {
 	switch kind {
-	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindExport:
+	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindExport,
+		KindWaiting, KindCancelled, KindReopen, KindRetry, KindCrash, KindMeter:
 		return true
 	}
 	return false

@@ -28,7 +28,13 @@ const (
 	KindClear       = "clear"       // everything before is history: the work starts over
 	KindComplete    = "complete"    // the run is complete, with its result
 	KindFailed      = "failed"      // an attempt ended with an error
-	KindInterrupted = "interrupted" // an attempt ended without a verdict
+	KindInterrupted = "interrupted" // an attempt ended without a verdict, or was asked to
+	KindWaiting     = "waiting"     // an attempt ended since the run waits
+	KindCancelled   = "cancelled"   // somebody cancelled the run
+	KindReopen      = "reopen"      // and somebody took that back
+	KindRetry       = "retry"       // a step that failed may be tried anew
+	KindCrash       = "crash"       // a process died while a step was under way
+	KindMeter       = "meter"       // what a step used of something: money, tokens
 	KindRepair      = "repair"      // the file was repaired; what was lost is named
 	KindExport      = "export"      // ends an export, see [Export]: how much stands before it
 )

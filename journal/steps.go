@@ -96,6 +96,8 @@ func (f *Fold) drop(key string) {
 	delete(f.Notes, key)
 	delete(f.idem, key)
 	delete(f.pins, key)
+	delete(f.Trouble, key)
+	delete(f.used, key)
 	// Not the list of what is inside: it may be walked right now, and names there
 	// are looked up again before they count.
 }

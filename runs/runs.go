@@ -16,6 +16,8 @@ const (
 	InProgress = journal.InProgress // has work left: going on now, or interrupted
 	Complete   = journal.Complete   // has its result
 	Failed     = journal.Failed     // its last attempt ended with an error; the next start tries again
+	Waiting    = journal.Waiting    // its last attempt ended since it has to wait, see WakeAt
+	Cancelled  = journal.Cancelled  // somebody cancelled it: it goes on only when it is reopened
 )
 
 // Owner is the process that has a run open.
@@ -51,24 +53,48 @@ type Info struct {
 	Status   Status
 	Owner    *Owner // nil if no process has it open now
 	Attempts int
-	Done     int           // steps with a result
-	Failed   int           // steps whose last try failed
-	Running  int           // steps started and not ended: under way, or in doubt if there is no owner
-	Took     time.Duration // time that the finished steps took, nested ones within the outer one
-	Maps     []Progress    // each Map's progress, in the order of their start
-	Created  time.Time     // by the clock of the machine that created it
-	Updated  time.Time     // of the newest record
-	Error    string        // why the last attempt failed
-	Input    []byte        // canonical JSON of the run's input, nil if absent or large
-	Records  int64         // records in the journal, or saves of a JSON file
-	Size     int64         // bytes that they take
-	Torn     int64         // bytes behind the last record: being written now, or left by a crash
-	Path     string        // journal file
+	Done     int                // steps with a result
+	Failed   int                // steps whose last try failed
+	Running  int                // steps started and not ended: under way, or in doubt if there is no owner
+	Took     time.Duration      // time that the finished steps took, nested ones within the outer one
+	Maps     []Progress         // each Map's progress, in the order of their start
+	Created  time.Time          // by the clock of the machine that created it
+	Updated  time.Time          // of the newest record
+	Error    string             // why the last attempt failed
+	Spent    map[string]float64 // what was metered over all starts, by unit; nil if nothing
+	Kept     map[string]float64 // of that, what the finished steps used: a start does not pay it again
+	Budget   map[string]float64 // what the newest start may use of that in all, by unit; nil if all
+	Deadline time.Time          // by which the run must be complete, zero if there is none
+	WakeAt   time.Time          // of a waiting run: when it can go on, zero if that is not known
+	Cancel   *Decision          // of a cancelled run: who, when and why
+	Input    []byte             // canonical JSON of the run's input, nil if absent or large
+	Records  int64              // records in the journal, or saves of a JSON file
+	Size     int64              // bytes that they take
+	Torn     int64              // bytes behind the last record: being written now, or left by a crash
+	Path     string             // journal file
 	Warnings []string
 	// Err says why the run cannot be read: then only ID (if it could be told), Path
 	// and Size are set. It matches pawl.ErrCorrupt or pawl.ErrNewerFormat, or comes
 	// from the operating system.
 	Err error
+}
+
+// Decision is what somebody said about a run.
+type Decision struct {
+	By, Reason string
+	At         time.Time
+}
+
+// Try is what the journal says of one call of a step's function.
+type Try struct {
+	N     int       // its number, over all attempts
+	Began time.Time // zero if that record is gone
+	Ended time.Time // zero if there is no recorded end: it is under way, or a death or an interruption cut it short
+	Took  time.Duration
+	Done  bool      // it ended with the result
+	Error string    // it failed, and why
+	Final bool      // the step failed for good by it
+	Next  time.Time // when the next try is due, zero if none is
 }
 
 // Step is what can be said of a step without loading its result.
@@ -79,11 +105,18 @@ type Step struct {
 	AtMostOnce bool   // never run again by itself once it began: in doubt until resolved
 	Tries      int    // over all attempts
 	Took       time.Duration
-	Ended      time.Time // zero while running
-	Seq        int64     // its newest record
-	Size       int64     // bytes of that record
-	Error      string    // why its last try failed, its beginning
-	Note       []byte    // JSON of its newest note, nil if none or larger than 4 KiB
+	Ended      time.Time          // zero while running
+	Seq        int64              // its newest record
+	Size       int64              // bytes of that record
+	Error      string             // why its last try failed, its beginning
+	Final      bool               // it failed for good: its function is not called again until it is retried
+	Poison     bool               // for good since its processes died
+	Fails      int                // tries of the present series that failed, 0 if there is none
+	Next       time.Time          // when the next try of the series is due, zero if none is
+	Until      time.Time          // when it ends, of a sleep that has begun
+	Deaths     int                // in a row at which it was under way alone
+	Spent      map[string]float64 // what it used over all its tries, without the steps inside it, by unit
+	Note       []byte             // JSON of its newest note, nil if none or larger than 4 KiB
 }
 
 // Event is one record of a run's history.

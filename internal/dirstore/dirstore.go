@@ -3,6 +3,7 @@
 //	store.json        marker: format and the store's UID
 //	runs/<name>.jsonl journal of a run
 //	runs/<name>.lock  lock of a run, never removed while the run exists
+//	runs/<name>.inbox directory of the mail for a run, there while there is some
 //
 // where <name> is the run ID as package runid writes it.
 package dirstore
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/journalfile"
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/vfs"
@@ -112,6 +114,9 @@ func (d *Dir) Journal(id string) string { return d.file(id, journalExt) }
 // Lock returns the path of the lock file of a run.
 func (d *Dir) Lock(id string) string { return d.file(id, lockExt) }
 
+// Inbox returns the path of the inbox of a run, see package inbox.
+func (d *Dir) Inbox(id string) string { return d.file(id, inbox.Ext) }
+
 // Acquire takes the lock of a run without waiting, or returns a *lock.HeldError.
 func (d *Dir) Acquire(id string) (vfs.Lock, error) { return vfs.AcquireLock(d.FS, d.Lock(id)) }
 
@@ -127,7 +132,7 @@ type Entry struct {
 }
 
 // Entries lists the journals, in the order of their names. Files that are no
-// journals (locks, temporary files, torn bytes kept aside) are not listed.
+// journals (locks, inboxes, temporary files, torn bytes kept aside) are not listed.
 func (d *Dir) Entries() ([]Entry, error) {
 	dir := filepath.Join(d.Path, runsName)
 	names, err := d.FS.ReadDir(dir)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/journalfile"
 )
 
@@ -34,7 +35,7 @@ func (d *Dir) Kept(id string) ([]string, error) {
 	return paths, nil
 }
 
-// Remove removes a run's journal and what belongs to it, durably. The journal goes
+// Remove removes a run's journal and what belongs to it, its mail too, durably. The journal goes
 // first: without it the run is absent, and nothing looks at the rest. The caller holds
 // the run's lock.
 func (d *Dir) Remove(id string, warn func(string)) error {
@@ -53,6 +54,9 @@ func (d *Dir) Remove(id string, warn func(string)) error {
 		if err := d.FS.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+	}
+	if err := inbox.RemoveAll(d.FS, d.Inbox(id)); err != nil {
+		return err
 	}
 	return journalfile.SyncDir(d.FS, d.Runs(), warn)
 }

@@ -20,12 +20,15 @@ type FS struct {
 
 	lockMu sync.Mutex
 	locks  map[string]*held // by clean name
+
+	watchers vfs.Watchers
 }
 
 var (
 	_ vfs.FS         = (*FS)(nil)
 	_ vfs.Identifier = (*FS)(nil)
 	_ vfs.Locker     = (*FS)(nil)
+	_ vfs.Watcher    = (*FS)(nil)
 )
 
 // New returns an empty file system.

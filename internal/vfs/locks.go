@@ -40,7 +40,10 @@ func ProbeLock(fsys FS, path string) (owner lock.Owner, held bool, err error) {
 
 // GainsByFill reports whether writing ahead of a file's end makes later writes there
 // cheaper. It does on a disk: a file system that says it has none is spared the work.
-func GainsByFill(fsys FS) bool {
+func GainsByFill(fsys FS) bool { return !InMemory(fsys) }
+
+// InMemory reports whether a file system says that it has no disk.
+func InMemory(fsys FS) bool {
 	m, ok := fsys.(interface{ InMemory() bool })
-	return !ok || !m.InMemory()
+	return ok && m.InMemory()
 }

@@ -45,6 +45,9 @@ func (osFS) ReadDir(name string) ([]string, error) {
 
 func (osFS) SyncDir(name string) error { return syncDir(name) }
 
+// Lchown gives a name, not what a link leads to, to another user and group.
+func (osFS) Lchown(name string, uid, gid int) error { return os.Lchown(name, uid, gid) }
+
 // osFile is *os.File with the sync and the cache calls of this package.
 type osFile struct {
 	*os.File

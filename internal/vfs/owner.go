@@ -23,3 +23,23 @@ func KeepOwner(f File, old fs.FileInfo, warn func(string)) {
 		warn("the file's mode could not be kept")
 	}
 }
+
+// GiveTo gives what was just made at name to the owner of another file, as root must when it
+// writes into the directory of a user: what the user cannot read is lost on him.
+func GiveTo(fsys FS, name string, like fs.FileInfo) error {
+	c, ok := fsys.(interface {
+		Lchown(name string, uid, gid int) error
+	})
+	uid, gid, known := ownerOf(like)
+	if !ok || !known {
+		return nil
+	}
+	fi, err := fsys.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if now, _, _ := ownerOf(fi); now == uid {
+		return nil
+	}
+	return c.Lchown(name, uid, gid)
+}

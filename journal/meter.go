@@ -1,0 +1,62 @@
+package journal
+
+import "maps"
+
+// Amount is how much a step used of something.
+type Amount struct {
+	Unit string
+	All  float64 // over all its tries
+	Last float64 // in its last one
+}
+
+// Use adds what was metered in a step; key is "" outside of all steps.
+func (f *Fold) Use(key, unit string, amount float64) {
+	f.Spent[unit] += amount
+	used := f.used[key]
+	for i := range used {
+		if used[i].Unit == unit {
+			used[i].All += amount
+			used[i].Last += amount
+			return
+		}
+	}
+	f.used[key] = append(used, Amount{unit, amount, amount})
+}
+
+// Begin begins a new try of a step.
+func (f *Fold) Begin(key string) {
+	for i := range f.used[key] {
+		f.used[key][i].Last = 0
+	}
+}
+
+// Used returns what a step itself used, without the steps inside it.
+func (f *Fold) Used(key string) []Amount { return f.used[key] }
+
+// addUsed adds to sum what the last tries of a step and of all steps inside it used.
+func (f *Fold) addUsed(sum map[string]float64, key string) map[string]float64 {
+	if len(f.used) == 0 {
+		return sum
+	}
+	add := func(key string) {
+		for _, a := range f.used[key] {
+			if sum == nil {
+				sum = map[string]float64{}
+			}
+			sum[a.Unit] += a.Last
+		}
+	}
+	add(key)
+	for k := range f.Inside(key) {
+		add(k)
+	}
+	return sum
+}
+
+// SpentSoFar returns a copy of Spent, nil if nothing was metered.
+func (f *Fold) SpentSoFar() map[string]float64 {
+	if len(f.Spent) == 0 {
+		return nil
+	}
+	return maps.Clone(f.Spent)
+}

@@ -1,0 +1,135 @@
+package journal
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pawlgo/pawl/internal/line"
+)
+
+// Trouble is what is known of a step beyond its last record: the series of tries that it
+// is in, what it waits for, and the deaths that it was under way at. Few steps have any.
+type Trouble struct {
+	Fails  int64         // tries of the present series that failed, 0 if there is none
+	Since  time.Time     // when that series began
+	Next   time.Time     // when the next try is due, zero if none is
+	Wait   time.Duration // from the last failure to that, or of a sleep from its beginning to Until
+	Until  time.Time     // when the sleep that this step is ends, zero if it is none
+	Deaths int64         // in a row at which the step was under way alone
+	Others int64         // steps that were under way with it at the last death
+	Poison bool          // failed for good since it was under way at too many deaths
+
+	seq int64 // of the newest crash or retry
+}
+
+// Decision is what somebody said about a run: who, when and why.
+type Decision struct {
+	By, Reason string
+	At         time.Time
+}
+
+// SetTrouble keeps what the newest start or failure of a step says of its troubles. Deaths
+// are not forgotten by beginning again, but by ending: then they were not in a row.
+func (f *Fold) SetTrouble(key string, ended bool, t Trouble) {
+	old := f.Trouble[key]
+	if old != nil && !ended {
+		t.Deaths, t.Others, t.seq = old.Deaths, old.Others, old.seq
+	}
+	switch {
+	case t.seq == 0 && t == (Trouble{}):
+		delete(f.Trouble, key)
+	case old != nil:
+		*old = t
+	default:
+		f.Trouble[key] = &t
+	}
+}
+
+// Crash adds the record of a death: the step was under way, with so many others.
+func (f *Fold) Crash(key string, n, others, seq int64) {
+	t := f.Trouble[key]
+	if t == nil {
+		t = &Trouble{}
+		f.Trouble[key] = t
+	}
+	t.Deaths, t.Others, t.seq = n, others, seq
+}
+
+// Reopen lets a step that failed be tried anew, as if it never had.
+func (f *Fold) Reopen(key string, seq int64) {
+	s := f.Steps[key]
+	if s == nil || s.Status != StepFailed {
+		return
+	}
+	s.Final = false
+	f.Trouble[key] = &Trouble{seq: seq}
+}
+
+// Died returns the keys of the steps that were under way when the last process that had
+// the run open for work died, without those that others inside them were under way for, and
+// without sleeps; nil if it did not die. It is asked before the next attempt is recorded.
+func (f *Fold) Died() []string {
+	if f.attemptSeq <= f.endSeq {
+		return nil
+	}
+	underWay := map[string]bool{}
+	for key, s := range f.Steps {
+		if t := f.Trouble[key]; s.Status == StepRunning && s.Start.Seq > f.attemptSeq && (t == nil || t.Until.IsZero()) {
+			underWay[key] = true
+		}
+	}
+	var keys []string
+	for key := range underWay {
+		keys = append(keys, key)
+	}
+	for _, key := range keys {
+		for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
+			delete(underWay, key[:i])
+		}
+	}
+	keys = keys[:0]
+	for key := range underWay {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// CancelRun adds the record of a cancellation.
+func (f *Fold) CancelRun(by, reason, mail string, at time.Time, seq int64) {
+	f.Mail = mail
+	if f.Status != Complete {
+		f.Status, f.cancelSeq, f.WakeAt = Cancelled, seq, time.Time{}
+		f.Cancel = Decision{By: by, Reason: reason, At: at}
+	}
+}
+
+// terms takes the limits that an attempt works under.
+func (f *Fold) terms(r *Record) {
+	f.Deadline, f.Budget = timeOf(r.Member("deadline")), nil
+	f.Within = time.Duration(r.Int("within")) * time.Microsecond
+	line.Members(r.Member("budget"), 1, func(name, v []byte) bool {
+		if f.Budget == nil {
+			f.Budget = map[string]float64{}
+		}
+		f.Budget[unquote([]byte(`"`+string(name)+`"`))] = number(v)
+		return true
+	})
+}
+
+// timeOf reads a time, zero if there is none.
+func timeOf(quoted []byte) time.Time {
+	if us := microseconds(quoted); us != 0 {
+		return time.UnixMicro(us).UTC()
+	}
+	return time.Time{}
+}
+
+// number reads a JSON number, 0 if it is none.
+func number(raw []byte) float64 {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
