@@ -33,7 +33,7 @@ type Decision struct {
 // are not forgotten by beginning again, but by ending: then they were not in a row.
 func (f *Fold) SetTrouble(key string, ended bool, t Trouble) {
 	old := f.Trouble[key]
-	if old != nil && !ended {
+	if old != nil && !ended && old.Deaths+old.Others > 0 {
 		t.Deaths, t.Others, t.seq = old.Deaths, old.Others, old.seq
 	}
 	switch {

@@ -26,10 +26,12 @@
 // the past.
 //
 // The spacing is that of the moments at which calls begin here. A call that is slow on its way
-// and one that is fast behind it arrive closer together; where the service counts
-// strictly, take a few percent less than it allows. Where calls are less than 20 ms apart, one
-// that a late timer held up does not delay those behind it: they come up to 2 ms earlier than
-// evenly, still with no more than the rate in any window of its time.
+// and one that is fast behind it arrive closer together: at worst a window of the service sees as
+// many on top as may run at once. Where it counts strictly, take a little less than it allows.
+//
+// Where calls are less than 20 ms apart, one that a late timer held up does not delay those behind
+// it: they begin up to 2 ms earlier than evenly, still with no more than the rate in any window of
+// its time.
 //
 // Nothing is shared between processes: with four of them, give each a quarter.
 package limit

@@ -315,6 +315,30 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
+// A client that never has more than n under way is never refused by a server that takes n.
+func TestConcurrentIsExact(t *testing.T) {
+	const n = 4
+	s, url := serve(t, fakeopenai.Config{Concurrent: n})
+	var all sync.WaitGroup
+	for i := range n {
+		body := ask("hi")
+		if i%2 == 0 {
+			body = strings.Replace(body, "{", `{"stream":true,`, 1)
+		}
+		all.Go(func() {
+			for range 50 {
+				if _, _, err := try(t.Context(), url, body); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if st := s.Statuses(); !maps.Equal(st, map[int]int{200: 50 * n}) {
+		t.Errorf("statuses %v", st)
+	}
+}
+
 // TestDelay: work takes its time, and a client that leaves does not undo it.
 func TestDelay(t *testing.T) {
 	s, url := serve(t, fakeopenai.Config{Delay: 10 * time.Millisecond, Answer: fakeopenai.Script(

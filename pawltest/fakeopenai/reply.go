@@ -82,6 +82,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, v vi
 		}
 		if !bytes.Equal(k.body[:], mine.body[:]) {
 			s.note(v, func(rec *Record) { rec.Status = http.StatusBadRequest })
+			v.leave()
 			fail(w, http.StatusBadRequest, fmt.Sprintf("idempotency key %q came with another body before", key))
 			return
 		}
@@ -174,13 +175,17 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, req Request, v 
 	switch {
 	case reply.Drop && (reply.Status != 0 || !req.Stream):
 		panic(http.ErrAbortHandler)
+	case req.Stream && reply.Status == 0:
+		a.stream(w, req.IncludeUsage, reply.Drop, v.leave)
+		return
+	}
+	v.leave()
+	switch {
 	case reply.Status != 0:
 		if reply.RetryAfter > 0 {
 			s.retryAfter(w, reply.RetryAfter)
 		}
 		fail(w, reply.Status, cmp.Or(reply.Text, http.StatusText(reply.Status)))
-	case req.Stream:
-		a.stream(w, req.IncludeUsage, reply.Drop)
 	default:
 		a.whole(w)
 	}

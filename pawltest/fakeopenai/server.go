@@ -84,11 +84,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, v)
 		return
 	}
-	defer s.leave()
+	defer v.leave()
 	if s.c.Rate > 0 {
 		s.tellLimits(w, v)
 	}
 	if err != nil {
+		v.leave()
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
@@ -103,6 +104,7 @@ type visit struct {
 	wait    time.Duration // until it may come again
 	room    int           // how many more may come now
 	reset   time.Duration // until as many may come as ever
+	leave   func()        // makes room; before the end of the answer, which lets the client come again
 }
 
 // arrive lets a request in or not, and makes its record.
@@ -113,7 +115,7 @@ func (s *Server) arrive(req *Request, wrong error) visit {
 	for len(s.recent) > 0 && now.Sub(s.recent[0]) >= s.c.Per {
 		s.recent = s.recent[1:]
 	}
-	v := visit{record: len(s.records)}
+	v := visit{record: len(s.records), leave: sync.OnceFunc(s.leave)}
 	switch {
 	case s.c.Concurrent > 0 && s.running >= s.c.Concurrent:
 		v.refused, v.wait, v.why = true, s.c.RetryAfter, fmt.Sprintf("%d requests are worked on, which is as many as there may be at once", s.running)

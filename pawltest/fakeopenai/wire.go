@@ -79,8 +79,8 @@ func (a answer) whole(w http.ResponseWriter) {
 }
 
 // stream sends the answer as server-sent events, word by word; or half of it, and then drops
-// the connection.
-func (a answer) stream(w http.ResponseWriter, withUsage, drop bool) {
+// the connection. Leave is called before its end.
+func (a answer) stream(w http.ResponseWriter, withUsage, drop bool, leave func()) {
 	deltas := []*message{{Role: "assistant", Content: ""}}
 	for _, word := range strings.SplitAfter(a.text, " ") {
 		if word != "" {
@@ -109,6 +109,7 @@ func (a answer) stream(w http.ResponseWriter, withUsage, drop bool) {
 	if drop {
 		panic(http.ErrAbortHandler)
 	}
+	leave()
 	send(a.completion("chat.completion.chunk", choice{Delta: &message{}, FinishReason: &a.finish}))
 	if withUsage {
 		c := a.completion("chat.completion.chunk")
