@@ -25,9 +25,13 @@ func (r *Run) failed(ctx context.Context, s *scope, key string, c stepConfig, t 
 	if s.interrupted(err) || c.once && isLate(s.base) {
 		return false, err
 	}
-	if after, ok := series.After(err); ok {
+	// What a step inside was told is for that one's limits.
+	if _, inner := errors.AsType[*StepError](err); !inner && len(c.gates) > 0 {
+		after, _ := series.After(err)
 		for _, g := range c.gates {
-			g.Pause(after)
+			if after > 0 {
+				g.Pause(after)
+			}
 		}
 	}
 	if timeout, ok := context.Cause(ctx).(*timeoutError); ok {

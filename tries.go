@@ -2,6 +2,9 @@ package pawl
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawlgo/pawl/internal/hook"
@@ -118,42 +121,67 @@ func (c stepConfig) bounded(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeoutCause(ctx, c.timeout, &timeoutError{c.timeout})
 }
 
-// admit waits until a try may begin: suspects run alone, and limits have their turn. Release
-// is called when the function has returned.
-func (r *Run) admit(ctx context.Context, s *scope, key string, c stepConfig) (release func(), err error) {
-	leave, err := r.ward.enter(ctx, s, key, c.maxCrashes > 0)
+// admit waits until a try may begin: suspects run alone, and limits have their turn. Free
+// gives back what limits have given, when the function has returned; leave says that the try is
+// over and recorded.
+func (r *Run) admit(ctx context.Context, s *scope, key string, c stepConfig) (free, leave func(), err error) {
+	leave, err = r.ward.enter(ctx, s, key, c.maxCrashes > 0)
 	if err != nil {
-		return nil, r.notAdmitted(ctx, s, key, err)
+		return nil, nil, r.notAdmitted(ctx, s, key, err)
 	}
 	if len(c.gates) == 0 {
-		return leave, nil
+		return func() {}, leave, nil
 	}
-	releases := []func(){leave}
-	release = func() {
-		for i := len(releases) - 1; i >= 0; i-- {
-			releases[i]()
-		}
-	}
-	for _, g := range c.gates {
-		free, err := g.Acquire(ctx)
+	defer func() {
 		if err != nil {
-			release()
+			leave()
+		}
+	}()
+	free, err = r.pass(ctx, s, key, c.gates)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err = r.mayStart(ctx, s, key); err != nil { // much may have happened meanwhile
+		free()
+		return nil, nil, err
+	}
+	return free, leave, nil
+}
+
+// pass passes the gates of a step, one after the other.
+func (r *Run) pass(ctx context.Context, s *scope, key string, gates []hook.Gate) (free func(), err error) {
+	var opened []func()
+	free = func() {
+		for i := len(opened) - 1; i >= 0; i-- {
+			opened[i]()
+		}
+		opened = nil
+	}
+	for _, g := range gates {
+		for sc := s; sc != nil; sc = sc.outer {
+			if slices.Contains(sc.gates, g) {
+				free()
+				return nil, &RunError{
+					Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: step %q around this one has a place of the same limit, and would keep it while this one waits for another", ErrInvalid, sc.step),
+					Hint: "fn was not called; give the limit to the inner steps alone",
+				}
+			}
+		}
+		one, err := g.Acquire(ctx)
+		if err != nil {
+			free()
 			return nil, r.notAdmitted(ctx, s, key, err)
 		}
-		releases = append(releases, free)
+		opened = append(opened, one)
 	}
-	if err := r.mayStart(ctx, s, key); err != nil { // much may have happened meanwhile
-		release()
-		return nil, err
-	}
-	return release, nil
+	return free, nil
 }
 
 func (r *Run) notAdmitted(ctx context.Context, s *scope, key string, err error) error {
 	if s.base.Err() != nil {
 		return r.stopped(s, key)
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = ended(ctx)
 	}
 	return &RunError{Op: "start", RunID: r.id, Key: key, Err: err, Hint: "fn was not called"}
@@ -172,6 +200,10 @@ func init() {
 	hook.KeepError = func(pred func(error) bool) any { return stepOption(func(c *stepConfig) { c.keep = pred }) }
 	hook.MaxCrashes = func(n int) any { return stepOption(func(c *stepConfig) { c.maxCrashes = n }) }
 	hook.StepGate = func(g hook.Gate) any {
-		return stepOption(func(c *stepConfig) { c.gates = append(c.gates[:len(c.gates):len(c.gates)], g) })
+		return stepOption(func(c *stepConfig) {
+			if !slices.Contains(c.gates, g) {
+				c.gates = append(c.gates[:len(c.gates):len(c.gates)], g)
+			}
+		})
 	}
 }

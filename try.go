@@ -48,11 +48,12 @@ func (r *Run) mayStart(ctx context.Context, s *scope, key string) error {
 
 // try runs the function once, and reports whether it is to be run again.
 func (r *Run) try(ctx context.Context, s *scope, key string, c stepConfig, input *value.Fingerprint, w work, sr *serial) (again bool, err error) {
-	release, err := r.admit(ctx, s, key, c)
+	free, leave, err := r.admit(ctx, s, key, c)
 	if err != nil {
 		return false, err
 	}
-	defer release()
+	defer leave()
+	defer free() // also if it panics
 	t, err := r.recordStart(s, key, c, input, w, sr)
 	if err != nil {
 		return false, err
@@ -63,6 +64,9 @@ func (r *Run) try(ctx context.Context, s *scope, key string, c stepConfig, input
 	begin := time.Now()
 	v, text, err, encodeErr := r.call(ctx, s, key, c, t, w)
 	took := time.Since(begin)
+	if err == nil {
+		free() // others need not wait for a flush; behind an error they may have to wait longer
+	}
 	if err != nil {
 		return r.failed(ctx, s, key, c, t, took, err, sr)
 	}
@@ -104,7 +108,7 @@ func (r *Run) call(ctx context.Context, s *scope, key string, c stepConfig, t tr
 			panic(p)
 		}
 	}()
-	if v, err = w.call(s.within(ctx, key, t)); err == nil {
+	if v, err = w.call(s.within(ctx, key, t, c.gates)); err == nil {
 		text, encodeErr = r.encode(v) // here, since a method of the value may panic
 	}
 	returned = true

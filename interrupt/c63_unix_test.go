@@ -37,8 +37,8 @@ func TestC63(t *testing.T) {
 		{"SIGTERM, the step obeys", "obeys", time.Minute, []syscall.Signal{term}, 143, false, cut, again},
 		{"Ctrl-C, the step obeys", "obeys", time.Minute, []syscall.Signal{intr}, 130, false, cut, again},
 		{"SIGTERM, the step finishes", "finishes", time.Minute, []syscall.Signal{term}, 143, false, kept, []string{"acked step-1", "acked step-2", "effect step-3", "acked step-3"}},
-		{"SIGTERM, the step ignores it", "ignores", 200 * time.Millisecond, []syscall.Signal{term}, 143, true, doubt, again},
-		{"Ctrl-C, the step ignores it", "ignores", 200 * time.Millisecond, []syscall.Signal{intr}, 130, true, doubt, again},
+		{"SIGTERM, the step ignores it", "ignores", 500 * time.Millisecond, []syscall.Signal{term}, 143, true, doubt, again},
+		{"Ctrl-C, the step ignores it", "ignores", 500 * time.Millisecond, []syscall.Signal{intr}, 130, true, doubt, again},
 		{"Ctrl-C twice", "ignores", time.Minute, []syscall.Signal{intr, intr}, 130, true, doubt, again},
 		{"SIGTERM twice, no end of the grace", "ignores", 0, []syscall.Signal{term, term}, 143, true, doubt, again},
 		{"Ctrl-C, then SIGTERM", "ignores", time.Minute, []syscall.Signal{intr, term}, 130, true, doubt, again},
@@ -64,8 +64,9 @@ func TestC63(t *testing.T) {
 			}
 			h.saw(tt.first...)
 			h.found(len(tt.first) / 2)
-			// To the run, an interruption that it saw is the end of an attempt, not a crash.
-			if kind := h.lastKind(); !tt.forced && kind != journal.KindInterrupted {
+			// That it was asked to stop is noted at once, so that an exit after the grace is no
+			// crash either. Behind a second signal there may have been no time for it.
+			if kind := h.lastKind(); len(tt.signals) == 1 && kind != journal.KindInterrupted {
 				t.Errorf("the newest record is %q", kind)
 			}
 			h.finish()

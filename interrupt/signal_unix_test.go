@@ -5,6 +5,7 @@ package interrupt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -144,6 +145,21 @@ func init() {
 				defer stop()
 			}
 			c.at("many")
+		case "ignored": // for good: signal.Reset does not undo it
+			c.stop()
+			signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+			c.ctx, c.stop = interrupt.Context(context.Background(), time.Millisecond)
+			for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGWINCH} {
+				if err := syscall.Kill(os.Getpid(), sig); err != nil {
+					return err
+				}
+			}
+			time.Sleep(100 * time.Millisecond)
+			if c.ctx.Err() != nil || watchers() != 0 {
+				return fmt.Errorf("%d goroutines watch, the context ended by %w", watchers(), context.Cause(c.ctx))
+			}
+			c.stop()
+			return nil
 		case "nobody else":
 			signal.Reset() // as if another package did that: nothing is caught any more
 			c.at("reset")
@@ -250,17 +266,8 @@ func TestIgnoredStaysIgnored(t *testing.T) {
 
 // TestAllIgnored: then there is nothing to watch, and no other signal is taken for one.
 func TestAllIgnored(t *testing.T) {
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Reset(syscall.SIGINT, syscall.SIGTERM)
-	ctx, stop := interrupt.Context(t.Context(), time.Minute)
-	defer stop()
-	check(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
-	raise(t, syscall.SIGWINCH)
-	if n := watchers(); n != 0 || ctx.Err() != nil {
-		t.Errorf("%d goroutines watch, the context ended by %v", n, context.Cause(ctx))
-	}
-	stop()
-	if context.Cause(ctx) != context.Canceled {
-		t.Errorf("after stop the cause is %v", context.Cause(ctx))
+	p := newHistory(t, "wait").start("ignored", time.Millisecond)
+	if says := p.ends(0, 5*time.Second); says != "" {
+		t.Errorf("it said %q", says)
 	}
 }

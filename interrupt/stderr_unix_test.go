@@ -4,6 +4,7 @@ package interrupt_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,29 +13,17 @@ import (
 	"time"
 )
 
-// TestStderrHoldsNobodyUp: the line that says why goes to a pipe that nobody reads, is full, or
-// lost its reader; the process ends as ever.
+// TestStderrHoldsNobodyUp: the line that says why goes to a pipe that has lost its reader, or is
+// full and read by nobody; the process ends as ever.
 func TestStderrHoldsNobodyUp(t *testing.T) {
 	for _, reader := range []string{"gone", "asleep"} {
 		t.Run(reader, func(t *testing.T) {
 			t.Parallel()
-			r, w, err := os.Pipe()
-			check(t, err)
-			defer r.Close()
-			defer w.Close()
+			r, w := fullPipe(t)
 			if reader == "gone" {
 				check(t, r.Close())
-			} else {
-				check(t, w.SetWriteDeadline(time.Now().Add(200*time.Millisecond)))
-				for err == nil {
-					_, err = w.Write(make([]byte, 512))
-				}
-				if !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatal(err)
-				}
 			}
-			h := newHistory(t, "wait")
-			p := h.prepare("", time.Minute)
+			p := newHistory(t, "wait").prepare("", time.Minute)
 			p.cmd.Stderr = w
 			p.run()
 			p.at("start")
@@ -44,6 +33,41 @@ func TestStderrHoldsNobodyUp(t *testing.T) {
 			p.ends(143, 5*time.Second)
 		})
 	}
+}
+
+// TestOneLineForASlowReader: of many contexts one says why, and waits a little to get it said.
+func TestOneLineForASlowReader(t *testing.T) {
+	t.Parallel()
+	r, w := fullPipe(t)
+	p := newHistory(t, "wait").prepare("many", time.Minute)
+	p.cmd.Stderr = w
+	p.run()
+	check(t, w.Close())
+	p.at("many")
+	p.signal(syscall.SIGTERM)
+	time.Sleep(300 * time.Millisecond) // the grace of 100 is over
+	text, err := io.ReadAll(r)
+	check(t, err)
+	p.ends(143, 5*time.Second)
+	if says := strings.Trim(string(text), "\x00"); says != "still running 100ms after SIGTERM: exit 143; what has finished is recorded\n" {
+		t.Errorf("it said %q", says)
+	}
+}
+
+// fullPipe returns a pipe that is full of NUL.
+func fullPipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	check(t, err)
+	t.Cleanup(func() { r.Close(); w.Close() })
+	check(t, w.SetWriteDeadline(time.Now().Add(100*time.Millisecond)))
+	for err == nil {
+		_, err = w.Write(make([]byte, 64))
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	return r, w
 }
 
 // TestOneSignalSentTwice: a program that sends a signal to a process and to its group, as GNU

@@ -33,12 +33,32 @@ func TestEcho(t *testing.T) {
 func TestSignalAndStopAtOnce(t *testing.T) {
 	for range 64 {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		w := &watcher{cancel: cancel, grace: time.Minute, signals: make(chan os.Signal, 1), quit: make(chan struct{}), done: make(chan struct{})}
-		w.signals <- syscall.SIGTERM
+		w := newWatcher(cancel, syscall.SIGTERM)
 		go w.watch()
 		w.stop()
 		if ExitCode(ctx, nil) != code(syscall.SIGTERM) {
 			t.Fatalf("the cause is %v", context.Cause(ctx))
 		}
 	}
+}
+
+// TestEchoIsNoSecondSignal: two that come at once do not end the process, which is this one.
+func TestEchoIsNoSecondSignal(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := newWatcher(cancel, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM)
+	go w.watch()
+	<-ctx.Done()
+	for len(w.signals) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	w.stop()
+}
+
+// newWatcher returns a watcher to which signals came already.
+func newWatcher(cancel context.CancelCauseFunc, came ...os.Signal) *watcher {
+	w := &watcher{cancel: cancel, grace: time.Minute, signals: make(chan os.Signal, 8), quit: make(chan struct{}), done: make(chan struct{})}
+	for _, sig := range came {
+		w.signals <- sig
+	}
+	return w
 }

@@ -476,7 +476,8 @@ def _state(chain):
 class _Tree:
     """What is recorded under keys, in a tree along their segments, so that an epoch cuts off and an alias hangs
     elsewhere all that is inside its key. At a key (under None) stand, each under the name of its sort: `step`
-    {status, once, map, moved}, `map` (true), `note` (text) and `state` (records from the newest whole one on)."""
+    {status, once, map, began, sleep, final, series, crash, moved}, `map` (true), `note` (text), `used` (by unit: what was
+    used in all, and behind the step's newest start) and `state` (records from the newest whole one on)."""
 
     def __init__(self, uid):
         self.root, self.epochs, self.uid = {}, {}, uid
@@ -517,6 +518,8 @@ class _Tree:
         moved = list(self.walk(source, self.cut(source)))
         for old, things in moved:
             step, there = things.get("step"), self.at(key + old[len(source):])
+            if step and "step" in there:
+                things.pop("used", None)                # it is dropped with the step
             if step and "step" not in there:
                 step.setdefault("moved", self.idempotency(old))
                 if step["map"] and (step["map"] + "/").startswith(source + "/"):
@@ -537,16 +540,53 @@ class _Tree:
         return hmac.new(self.uid.encode("utf-8", "surrogatepass"), covered, hashlib.sha256).hexdigest()[:32]
 
 
+_TROUBLES = {"start": {"fails": int, "since": str, "until": str, "wait": int},
+             "fail": {"fails": int, "since": str, "next": str, "wait": int, "poison": bool}}
+
+
 def _step(things, record):
     """Add a start, step or fail to the things at its key."""
     kind, members = record["kind"], record["members"]
-    step = things.setdefault("step", {"status": None, "once": False, "map": None})
+    step = things.setdefault("step", {"status": None, "once": False, "map": None, "began": 0, "sleep": False,
+                                      "final": False, "series": {}, "crash": {}})
     if step["status"] == "done":
         return
     step["status"] = {"start": "running", "step": "done", "fail": "failed"}[kind]
+    step["final"] = kind == "fail" and members.get("final") is True
+    step["series"] = {name: members[name] for name, sort in _TROUBLES.get(kind, {}).items()
+                      if type(members.get(name)) is sort and members[name]}
     if kind == "start":
         step["once"] = members.get("once") is True
         step["map"] = members["map"] if isinstance(members.get("map"), str) else None
+        step["began"], step["sleep"] = record["seq"], "until" in step["series"]
+        for amounts in things.get("used", {}).values():
+            amounts[1] = 0
+    elif kind == "step" or not step["series"].get("poison"):
+        step["crash"] = {}
+
+
+def _trouble(things, record):
+    """Add a crash or a retry to the things at its key; without a step there it means nothing."""
+    step, members = things.get("step"), record["members"]
+    if step and record["kind"] == "crash":
+        step["crash"] = {"deaths": members["n"] if _integer(members.get("n"), 0) else 0,
+                         "others": members["others"] if _integer(members.get("others"), 0) else 0}
+    elif step:
+        step["final"], step["series"], step["crash"] = False, {}, {}
+
+
+def _add(used, unit, amount):
+    """Add an amount to what was used, in all and behind the newest start."""
+    amounts = used.setdefault(unit, [0, 0])
+    used[unit] = [amounts[0] + amount, amounts[1] + amount]
+
+
+def _under_way(tree, attempt):
+    """The keys of the steps that were under way when the process of the newest attempt, record `attempt`, died."""
+    keys = [key for key, things in tree.walk(None, tree.root) if "step" in things and things["step"]["status"] == "running"
+            and things["step"]["began"] > attempt and not things["step"]["sleep"]]
+    around = {key[:at] for key in keys for at, char in enumerate(key) if char == "/"}
+    return sorted(set(keys) - around)
 
 
 def _chained(chain, record):
@@ -564,10 +604,14 @@ def _newest(chain):
 
 def fold(records):
     """What the records mean: status, attempts, result and the run's own state (bytes; None if there is none,
-    "refused" if what is recorded does not lead to a state with its sum), labels, repairs, and by key: steps
-    (status), maps (their items), notes and states (bytes or "refused"), idempotency; once is a list of keys.
+    "refused" if what is recorded does not lead to a state with its sum), labels, repairs, the terms of the newest
+    attempt (deadline, within, budget), wake (if it waits, until when), cancel (if it is cancelled: by, reason, mail),
+    used (by unit), died (None, or the keys of the steps that were under way), and by key: steps (status), maps (their
+    items), notes and states (bytes or "refused"), idempotency, troubles, used_by (by unit) and used_since, the part of that
+    behind the newest start; once and final are lists of keys.
     """
     status, attempts, result, chain, repairs, labels, tree = "in_progress", 0, None, [], [], {}, _Tree("")
+    terms, wake, cancel, used, opened, ended = {}, None, None, {}, 0, 0
     for record in records:
         kind, key, members = record["kind"], record["key"], record["members"]
         if kind == "run":
@@ -575,14 +619,29 @@ def fold(records):
             labels = members["labels"] if isinstance(members.get("labels"), dict) else {}
         elif kind == "attempt":
             attempts = members["n"] if _integer(members.get("n"), 1) else attempts
-        if kind in ("attempt", "failed") and status != "complete":
-            status = "failed" if kind == "failed" else "in_progress"
+            opened, terms = record["seq"], members
+        if kind in ("complete", "failed", "waiting", "interrupted") and status not in ("complete", "failed"):
+            ended = record["seq"]
+        if kind in ("attempt", "failed", "waiting") and status not in ("complete", "cancelled"):
+            if kind != "waiting" or status == "in_progress":
+                status = {"attempt": "in_progress"}.get(kind, kind)
+                wake = members["until"] if kind == "waiting" and isinstance(members.get("until"), str) else None
+        elif kind == "cancelled" and status != "complete":
+            status, wake, cancel = "cancelled", None, members
+        elif kind == "reopen" and status == "cancelled":
+            status, cancel = "in_progress", None
         elif kind == "complete":
-            status, result = "complete", record.get("value_text")
+            status, wake, cancel, result = "complete", None, None, record.get("value_text")
         elif kind == "clear":
-            status, result, chain, tree = "in_progress", None, [], _Tree(tree.uid)
+            status, wake, cancel, result, chain, used, tree = "in_progress", None, None, None, [], {}, _Tree(tree.uid)
         elif kind == "repair":
             repairs.append({name: members.get(name) for name in ("lost", "missing_from", "missing_to")})
+        elif kind == "meter":
+            unit, amount = members.get("unit"), members.get("amount")
+            if isinstance(unit, str) and type(amount) in (int, float):
+                _add(used, unit, amount)
+                if key is not None:
+                    _add(tree.at(key).setdefault("used", {}), unit, amount)
         elif kind == "state" and key is None:
             chain = _chained(chain, record)
         elif key is None:
@@ -600,13 +659,19 @@ def fold(records):
             tree.alias(key, members["from"])
         elif kind in ("start", "step", "fail"):
             _step(tree.at(key), record)
-    out = {"steps": {}, "maps": {}, "notes": {}, "states": {}, "idempotency": {}, "once": []}
+        elif kind in ("crash", "retry"):
+            _trouble(tree.at(key), record)
+    out = {"steps": {}, "maps": {}, "notes": {}, "states": {}, "idempotency": {}, "once": [], "final": [], "troubles": {},
+           "used_by": {}, "used_since": {}}
     for key, things in sorted((key, things) for key, things in tree.walk(None, tree.root) if things):
         if "step" in things:
             step = things["step"]
             out["steps"][key] = step["status"]
             out["idempotency"][key] = step.get("moved") or tree.idempotency(key)
             out["once"] += [key] if step["once"] else []
+            out["final"] += [key] if step["final"] else []
+            if step["series"] or step["crash"]:
+                out["troubles"][key] = {**step["series"], **step["crash"]}
             if step["map"] is not None:
                 out["maps"].setdefault(step["map"], []).append(key)
         if "map" in things:
@@ -615,8 +680,14 @@ def fold(records):
             out["notes"][key] = things["note"]
         if "state" in things:
             out["states"][key] = _newest(things["state"])
+        if "used" in things:
+            out["used_by"][key] = {unit: amounts[0] for unit, amounts in things["used"].items()}
+            out["used_since"][key] = {unit: amounts[1] for unit, amounts in things["used"].items() if amounts[1]}
     return {"status": status, "attempts": attempts, "result": result, "state": _newest(chain), "labels": labels,
-            "repairs": repairs, **out}
+            "repairs": repairs, "deadline": terms.get("deadline"), "within": terms.get("within"), "budget": terms.get("budget"),
+            "wake": wake, "cancel": cancel and {name: cancel.get(name) for name in ("by", "reason", "mail")},
+            "used": {unit: amounts[0] for unit, amounts in used.items()},
+            "died": _under_way(tree, opened) if opened > ended else None, **out}
 
 
 # ---------------------------------------------------------------- program

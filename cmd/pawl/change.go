@@ -7,10 +7,21 @@ import (
 	"github.com/pawlgo/pawl"
 )
 
-// toChange finds the run of the store that a command is about to change. Its whole ID is
-// needed: the beginning of one means another run as soon as there is one more, or one less.
-// The caller closes the store.
+// toChange finds the run of the store that a command is about to change, and that nobody
+// has open. The caller closes the store.
 func (a *app) toChange(ctx context.Context, what, arg string) (*target, *pawl.Store, error) {
+	t, s, err := a.toTell(ctx, what, arg)
+	if err == nil && t.info.Owner != nil {
+		s.Close()
+		return nil, nil, t.owned()
+	}
+	return t, s, err
+}
+
+// toTell finds the run of the store that a command decides about. Its whole ID is needed:
+// the beginning of one means another run as soon as there is one more, or one less. The
+// caller closes the store.
+func (a *app) toTell(ctx context.Context, what, arg string) (*target, *pawl.Store, error) {
 	t, err := a.resolve(ctx, arg)
 	if err != nil {
 		return nil, nil, err
@@ -27,8 +38,6 @@ func (a *app) toChange(ctx context.Context, what, arg string) (*target, *pawl.St
 			exit: exitUsage, code: "usage", msg: fmt.Sprintf("there is no run %q, and the beginning of an ID is not enough to %s one", arg, what),
 			hint: fmt.Sprintf("nothing was changed; if you mean it: pawl %s %s", what, t.arg), candidates: []string{t.name},
 		}
-	case t.info.Owner != nil:
-		return nil, nil, t.owned()
 	}
 	s, _, err := a.open()
 	return t, s, err

@@ -2,15 +2,10 @@ package main
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/user"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,9 +14,9 @@ import (
 )
 
 type resolveFlags struct {
-	done       string
-	rerun      bool
-	by, reason string
+	signature
+	done  string
+	rerun bool
 }
 
 func (a *app) resolveCommand() *cobra.Command {
@@ -42,10 +37,12 @@ the run stops there until somebody looks and says
   --rerun       it did not happen: the next start calls the function, with another
                 idempotency key
 
-Who says so and why stand in the history for good. STEP is the step's whole key, as
-pawl show and pawl steps print it. Nobody may have the run open.`,
+Who says so and why stand in the history for good. The result and the reason are recorded
+as they are given: the program's pawl.Redact is not asked, so leave out of them what it
+would hide. STEP is the step's whole key, as pawl show and pawl steps print it. Nobody may
+have the run open.`,
 		Annotations:       map[string]string{"exit": "3 not found · 4 owned, or it has a result · 6 damaged"},
-		ValidArgsFunction: a.completeStep,
+		ValidArgsFunction: a.completeStep("in_doubt"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usage(cmd, "which step? give the run's ID and the step's key")
@@ -61,8 +58,7 @@ pawl show and pawl steps print it. Nobody may have the run open.`,
 	}
 	cmd.Flags().StringVar(&f.done, "done", "", "it happened; its result is `JSON`, - or @FILE")
 	cmd.Flags().BoolVar(&f.rerun, "rerun", false, "it did not happen")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the history: a `TEXT`")
-	cmd.Flags().StringVar(&f.by, "by", "", "who says so, a `NAME` (default user@host)")
+	f.flags(cmd)
 	return cmd
 }
 
@@ -97,10 +93,10 @@ func (a *app) resolveStep(cmd *cobra.Command, id, key string, f resolveFlags) er
 	if err != nil {
 		return &problem{msg: cell(t.name), err: err}
 	}
-	if err := a.mustBeStep(t, steps, key); err != nil {
+	if err := a.mustBeStep(t, steps, key, "in_doubt", "is in doubt"); err != nil {
 		return err
 	}
-	v := resolutionJSON{head: head{"Resolution", 1}, Run: t.name, Step: key, Action: "done", By: cmp.Or(f.by, whoAmI()), Reason: text(f.reason)}
+	v := resolutionJSON{head: head{"Resolution", 1}, Run: t.name, Step: key, Action: "done", By: f.who(), Reason: text(f.reason)}
 	if f.rerun {
 		v.Action = "rerun"
 		err = s.ResolveRerun(ctx, t.name, key, v.By, f.reason)
@@ -175,64 +171,4 @@ func (a *app) readJSON(cmd *cobra.Command, arg string) (json.RawMessage, error) 
 		return nil, p
 	}
 	return v, nil
-}
-
-// mustBeStep says which steps a mistyped key may have meant.
-func (a *app) mustBeStep(t *target, steps []stepView, key string) error {
-	var keys, doubtful []string
-	for _, s := range steps {
-		if s.Key == key {
-			return nil
-		}
-		keys = append(keys, s.Key)
-		if s.Status == "in_doubt" {
-			doubtful = append(doubtful, s.Key)
-		}
-	}
-	p := &problem{exit: exitNotFound, code: "not_found", msg: fmt.Sprintf("%s has no step %q", cell(t.name), key), hint: "nothing was changed; no step of it is in doubt"}
-	if len(doubtful) > 0 {
-		p.candidates = nearest(key, doubtful, 3)
-		p.hint = "nothing was changed; in doubt: " + names(p.candidates, 3)
-		if more := len(doubtful) - len(p.candidates); more > 0 {
-			p.hint += fmt.Sprintf(", and %d more", more)
-		}
-	} else {
-		p.candidates = nearest(key, keys, 3)
-	}
-	return p
-}
-
-// whoAmI names who types this, for the history.
-func whoAmI() string {
-	name := cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"), "unknown")
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name = u.Username
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return name
-	}
-	return name + "@" + host
-}
-
-// completeStep proposes runs, and then the steps in doubt of the run that was given.
-func (a *app) completeStep(cmd *cobra.Command, args []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) == 0 {
-		return a.completeRefs(cmd, args, begin)
-	}
-	a.storeSet = cmd.Flags().Changed("store")
-	ctx, cancel := context.WithTimeout(cmd.Context(), completeFor)
-	defer cancel()
-	t, err := a.resolve(ctx, args[0])
-	if err != nil || len(args) > 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	steps, _, _ := readSteps(ctx, t.info.Path, t.info.Owner != nil) //nolint:errcheck // what was found
-	var proposed []cobra.Completion
-	for _, s := range slices.DeleteFunc(steps, func(s stepView) bool { return s.Status != "in_doubt" }) {
-		if strings.HasPrefix(s.Key, begin) && cell(s.Key) == s.Key {
-			proposed = append(proposed, s.Key)
-		}
-	}
-	return proposed, cobra.ShellCompDirectiveNoFileComp
 }

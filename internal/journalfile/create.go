@@ -44,7 +44,7 @@ func Create(fsys vfs.FS, path string, body []byte, warn func(string)) (*File, er
 		fsys.Remove(temp) //nolint:errcheck // the cause is reported; a leftover is removed next time
 		return nil, err
 	}
-	j.seq, j.durable, j.size = 1, 1, int64(len(j.buf))
+	j.durable = 1
 	return j, nil
 }
 
@@ -63,7 +63,8 @@ func (j *File) install(temp string, warn func(string)) error {
 	if err := vfs.RenameNew(j.fs, temp, j.path); err != nil {
 		return err
 	}
-	j.filled = int64(len(j.buf))
+	j.seq, j.size, j.filled = 1, int64(len(j.buf)), int64(len(j.buf))
+	j.setMark("", 0, j.crc)
 	if err := j.identity(); err != nil {
 		return err
 	}

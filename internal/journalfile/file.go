@@ -8,7 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math"
 	"sync"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	// ErrReplaced says that the journal is not at its path any more or has
-	// another size than we left: deleted, replaced or truncated under us.
+	// ErrReplaced says that the journal is not at its path any more, or not what we
+	// left: deleted, replaced, truncated or written to under us.
 	ErrReplaced = errors.New("the journal was deleted, replaced or changed under its owner")
 	// ErrInDoubt says that it is not known whether a record is durable.
 	ErrInDoubt = errors.New("it is not known whether the record is durable")
@@ -38,6 +38,8 @@ type File struct {
 	noFill bool
 	seq    int64
 	crc    uint32
+	mark   []byte // what stands at markAt: the beginning of our last line
+	markAt int64
 	end    []byte // how lines end, see [line.Ends]
 	padEnd []byte
 	buf    []byte
@@ -97,6 +99,7 @@ func (j *File) write(body []byte) (journal.Span, error) {
 		return journal.Span{}, err
 	}
 	span := journal.Span{Seq: j.seq + 1, Offset: j.size, Len: end - j.size - 1}
+	j.setMark(lineEnd, j.size, crc)
 	j.seq++
 	j.crc = crc
 	j.size = end
@@ -144,44 +147,6 @@ const (
 // is avoided by a longer record.
 const sector = 512
 
-// checkIdentity looks whether the file is still ours, at its path, and of the
-// size we left: somebody may have deleted it, restored a backup over it, or
-// truncated it, and appending would then acknowledge what nobody can find again. Then
-// the journal takes no further record. The caller holds mu.
-func (j *File) checkIdentity() error {
-	err := j.identity()
-	if errors.Is(err, ErrReplaced) {
-		j.err = err
-	}
-	return err
-}
-
-// Check says why the journal takes no further record, if it does not, or that it is not the
-// file any more that was left.
-func (j *File) Check() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.err != nil {
-		return j.err
-	}
-	return j.checkIdentity()
-}
-
-func (j *File) identity() error {
-	same, size, err := vfs.Identify(j.fs, j.f, j.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: it is gone from its path", ErrReplaced)
-	case err != nil:
-		return err
-	case !same:
-		return fmt.Errorf("%w: another file is at its path", ErrReplaced)
-	case size != j.filled:
-		return fmt.Errorf("%w: it has %d bytes and we left %d", ErrReplaced, size, j.filled)
-	}
-	return nil
-}
-
 // undo removes what a failed write may have left, so that no record is ever
 // appended to a fragment. The cut is synced: after a power cut the fragment must
 // not come back in front of later records.
@@ -211,25 +176,38 @@ func (j *File) Flush(seq int64) error { return j.flush(seq) }
 // flush returns when the record seq is durable. One caller at a time flushes, for
 // all that was written before it began; the others wait for it.
 func (j *File) flush(seq int64) error {
-	j.syncMu.Lock()
-	defer j.syncMu.Unlock()
-	for j.durable < seq {
-		if j.syncing {
-			j.synced.Wait()
-			continue
-		}
-		j.syncing = true
-		j.syncMu.Unlock()
+	for j.beginFlush(seq) {
 		upTo, err := j.flushFile()
-		j.syncMu.Lock()
-		j.syncing = false
-		j.synced.Broadcast()
+		j.endFlush(upTo)
 		if err != nil {
 			return err
 		}
-		j.durable = max(j.durable, upTo)
 	}
 	return nil
+}
+
+// beginFlush waits until the record seq is durable, or nobody flushes: then it is the
+// caller's turn, until endFlush.
+func (j *File) beginFlush(seq int64) bool {
+	j.syncMu.Lock()
+	defer j.syncMu.Unlock()
+	for j.syncing && j.durable < seq {
+		j.synced.Wait()
+	}
+	if j.durable >= seq {
+		return false
+	}
+	j.syncing = true
+	return true
+}
+
+// endFlush ends the caller's turn and says what is durable by it, 0 for nothing.
+func (j *File) endFlush(upTo int64) {
+	j.syncMu.Lock()
+	defer j.syncMu.Unlock()
+	j.syncing = false
+	j.durable = max(j.durable, upTo)
+	j.synced.Broadcast()
 }
 
 // flushFile flushes once and returns the seq of the last record written before it began.
@@ -251,10 +229,18 @@ func (j *File) flushFile() (int64, error) {
 	if err != nil {
 		j.fail(err)
 	}
-	if err != nil || !errors.Is(j.err, ErrClosed) {
-		return upTo, j.err
+	if j.err != nil {
+		return 0, j.err
 	}
-	return upTo, nil // closed meanwhile, and flushed
+	// Who deleted or replaced the file since the look before the write has made what was
+	// flushed go nowhere.
+	if err := j.checkIdentity(); err != nil {
+		if !errors.Is(err, ErrReplaced) {
+			j.err = fmt.Errorf("%w: it was flushed, and looking at the file then failed: %w", ErrInDoubt, err)
+		}
+		return 0, j.err
+	}
+	return upTo, nil
 }
 
 // Durable returns the highest seq known to be durable.
@@ -294,6 +280,10 @@ func (j *File) Close() error {
 	earlier := j.err
 	j.mu.Unlock()
 	err := j.Sync()
+	// A flush of another caller, if one is under way, looks at the file when it is done, which
+	// must be open then and of the length that it knows.
+	j.beginFlush(math.MaxInt64)
+	defer j.endFlush(0)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if errors.Is(j.err, ErrClosed) {

@@ -118,6 +118,7 @@ func (j *File) recover(check func(journal.Header) error, warn func(string)) (*jo
 		return nil, Recovery{}, err
 	}
 	j.seq, j.crc, j.durable = s.seq, s.crc, s.seq
+	j.setMark("", s.last, s.crc)
 	j.end, j.padEnd = line.Ends(s.uid)
 	return s.fold, rec, nil
 }
@@ -152,6 +153,7 @@ type scanned struct {
 	records int64
 	seq     int64
 	crc     uint32
+	last    int64  // offset of the last record
 	claimed int64  // offset behind the last record that a later one calls durable
 	uid     string // if lines are marked with it
 }
@@ -178,7 +180,7 @@ func (j *File) scan() (*scanned, error) {
 			s.uid = s.fold.Header.UID
 		}
 		s.records++
-		s.seq, s.crc = r.Seq, r.CRC()
+		s.seq, s.crc, s.last = r.Seq, r.CRC(), r.Offset
 	}
 	s.tail = sc.Tail()
 	return s, sc.Err()

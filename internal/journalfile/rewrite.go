@@ -61,6 +61,7 @@ func (j *File) Compact(warn func(string)) (*journal.Fold, error) {
 	j.f.Close() //nolint:errcheck // everything in it is durable, and it has no name any more
 	j.f = w.f
 	j.seq, j.crc, j.size, j.filled = w.seq, w.crc, w.size, w.size
+	j.setMark("", w.last, w.crc)
 	j.end, j.padEnd = w.end, w.padEnd
 	j.syncMu.Lock()
 	j.durable = w.seq
@@ -79,6 +80,7 @@ type writer struct {
 	f    vfs.File
 	buf  []byte
 	size int64
+	last int64 // where the last record begins
 	off  int64 // written to the file
 	seq  int64
 	crc  uint32
@@ -125,6 +127,7 @@ func (w *writer) add(body []byte) error {
 	if (w.size+int64(len(w.buf)-start)-1)%sector == 0 {
 		w.buf, crc = line.AppendEnd(w.buf[:start], w.crc, w.seq+1, w.seq, body, w.padEnd)
 	}
+	w.last = w.size
 	w.size += int64(len(w.buf) - start)
 	w.seq++
 	w.crc = crc
