@@ -119,7 +119,7 @@ func (c *fileConfig) upgrade(where *RunError, s stored) ([]byte, error) {
 			err = value.Valid(next)
 		}
 		if err != nil {
-			return refuse(fmt.Errorf("%w: migration from schema version %d: %w", ErrMismatch, v, err), "mend the migration")
+			return refuse(fmt.Errorf("%w: migration from schema version %d: %w", ErrMismatch, v, tell(c.redact, err)), "mend the migration")
 		}
 		text = next
 	}

@@ -202,10 +202,7 @@ func TestC62PoisonItems(t *testing.T) {
 	}
 	s, err := pawl.Open(filepath.Join(dir, "store"))
 	ckNil(t, err)
-	for range 3 { // each start finds one poison, and what is left gets done
-		if mustInspect(t, s, "r").Done == 18 {
-			break
-		}
+	for range 3 { // each start ends with the first poison that it finds, behind all that can be done
 		calls, _, _ = restart(t, dir, "items", 10)
 	}
 	steps, err := s.Steps(t.Context(), "r")

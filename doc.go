@@ -15,8 +15,10 @@
 // [IdempotencyKey] are for what a step does with the world, [LoadState] and [SaveState]
 // for what is not worth a step.
 //
-// Package runs has what the methods of [Store] say of runs, package journal reads the
-// files, package pawltest is for tests.
+// Steps that are tried again are the matter of package retry, what they use that of meter, how
+// many run at once that of limit. Package wait is for times, package interrupt for signals; [Store.Cancel]
+// stops a run from elsewhere. Package runs has what the methods of [Store] say of runs, package journal
+// reads the files, package pawltest is for tests.
 //
 // # What happens on a second start
 //
@@ -26,6 +28,9 @@
 //	Do, run absent                              starts fresh; with MustExist ErrNotFound
 //	Do, in progress                             fn runs from the top, in a new attempt
 //	Do, failed                                  fn runs from the top, in a new attempt
+//	Do, waiting                                 fn runs from the top, in a new attempt
+//	Do, cancelled                               ErrCancelled: who, when, why; fn is not called until it is reopened
+//	Do, its Deadline is over                    context.DeadlineExceeded: fn is not called; with a longer one it is
 //	Do, complete                                the recorded result, byte for byte; fn is not called
 //	Do, complete, another RunInput              ErrInputChanged; fn is not called
 //	Do, owned by a live process                 ErrLocked: host, process, since
@@ -33,6 +38,10 @@
 //	plain code between steps                    runs again
 //	Step with a recorded result                 the record, decoded; its fn is not called
 //	Step that failed                            its fn runs again; in one start too, if asked again
+//	Step that is tried again, Policy            its series goes on: the rest of the wait, the tries that are left
+//	Step that failed finally                    the same StepError; its fn is not called until it is retried
+//	Step, the Budget is used up                 ErrBudget; with a higher one its fn runs
+//	Step under way at n deaths in a row, MaxCrashes  ErrPoison, a final failure
 //	Step under way at the death                 in doubt: runs again, with a higher Try and the same IdempotencyKey
 //	Step under way at the death, AtMostOnce     ErrInDoubt until it is resolved
 //	Step under way at the death, input changed  ErrInputChanged; ErrInDoubt with AtMostOnce, whatever else is given
@@ -46,6 +55,7 @@
 //	Map, an item changed                        ErrInputChanged before any item runs; with RerunOnChange it runs
 //	LoadState                                   the state that was saved last
 //	SaveState before LoadState                  ErrStateNotLoaded if there is a state: it would go back
+//	Sleep                                       waits for the rest
 //	Note                                        LoadNote returns the newest one to the next try
 //
 // What a run is after fn has ended, and what the next start does then:
@@ -56,6 +66,8 @@
 //	the run's context is done                 in progress, if fn returns an error: nothing counts as failed, finished steps are recorded
 //	ErrWaiting                                waiting: nothing counts as failed
 //	ErrCancelled, ErrLeaseLost                in progress: nothing counts as failed
+//	the run's Deadline                        failed: the next start needs a longer one
+//	cancelled by somebody                     cancelled: finished steps are recorded; it goes on when it is reopened
 //	a step's own timeout                      an error like any other: the run's context is not done
 //	a panic                                   failed, with its stack; the run is let go and the panic goes on
 //	runtime.Goexit                            failed, with its stack; the run is let go

@@ -246,15 +246,16 @@ func (r *Run) Close() error {
 
 // encode returns the text of a value as it may be written.
 func (r *Run) encode(v any) ([]byte, error) {
-	return value.EncodeRedacted(v, r.store.redact)
+	text, err := value.EncodeRedacted(v, r.store.redact)
+	if err != nil {
+		return nil, tell(r.store.redact, err)
+	}
+	return text, nil
 }
 
 // hide returns a text as it may be written.
 func (r *Run) hide(text string) string {
-	if r.store.redact == nil {
-		return text
-	}
-	return strings.ToValidUTF8(r.store.redact(text), "\ufffd")
+	return hidden(r.store.redact, text)
 }
 
 // errorText is what is recorded of an error: its message, bounded. Of a step that failed

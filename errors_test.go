@@ -8,17 +8,17 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/meter"
+	"github.com/pawlgo/pawl/retry"
+	"github.com/pawlgo/pawl/wait"
 )
 
 // reserved are the sentinels of calls that are not built yet.
 var reserved = map[string]error{
-	"ErrCancelled": pawl.ErrCancelled,
-	"ErrWaiting":   pawl.ErrWaiting,
-	"ErrPoison":    pawl.ErrPoison,
-	"ErrBudget":    pawl.ErrBudget,
-	"ErrPruned":    pawl.ErrPruned,
+	"ErrPruned": pawl.ErrPruned,
 }
 
 // produced makes every other sentinel happen through the public API.
@@ -131,6 +131,36 @@ var produced = map[string]struct {
 			t.Fatal(err)
 		}
 		_, err := s.Begin(t.Context(), "r")
+		return err
+	}},
+	"ErrCancelled": {pawl.ErrCancelled, func(t *testing.T, s *pawl.Store) error {
+		if err := errors.Join(begin(t, s).Close(), s.Cancel(t.Context(), "r", "ann", "")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Begin(t.Context(), "r")
+		return err
+	}},
+	"ErrWaiting": {pawl.ErrWaiting, func(t *testing.T, s *pawl.Store) error {
+		r := begin(t, s, wait.Yield(0))
+		defer r.Close()
+		return wait.Sleep(r.Context(t.Context()), "nap", time.Hour)
+	}},
+	"ErrBudget": {pawl.ErrBudget, func(t *testing.T, s *pawl.Store) error {
+		r := begin(t, s, meter.Budget("usd", 0))
+		defer r.Close()
+		_, err := pawl.Step(r.Context(t.Context()), "s", func(context.Context) (int, error) { return 1, nil })
+		return err
+	}},
+	"ErrPoison": {pawl.ErrPoison, func(t *testing.T, _ *pawl.Store) error {
+		dir := t.TempDir()
+		restart(t, dir, "third", 3)
+		s, err := pawl.Open(filepath.Join(dir, "store"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = run(t, s, func(ctx context.Context) (int, error) {
+			return pawl.Step(ctx, "3", func(context.Context) (int, error) { return 1, nil }, retry.MaxCrashes(3))
+		})
 		return err
 	}},
 }

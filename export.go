@@ -41,7 +41,7 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 		return &RunError{Op: op, RunID: id, Err: err}
 	}
 	defer f.Close()
-	if err := exportFile(ctx, f, id, w); err != nil {
+	if err := s.exportFile(ctx, f, id, w); err != nil {
 		if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerFormat) {
 			return openError(id, path, journal.WithPath(err, path))
 		}
@@ -50,7 +50,7 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 	return nil
 }
 
-func exportFile(ctx context.Context, f vfs.File, id string, w io.Writer) error {
+func (s *Store) exportFile(ctx context.Context, f vfs.File, id string, w io.Writer) error {
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func exportFile(ctx context.Context, f vfs.File, id string, w io.Writer) error {
 	if err := checkRegular(st); err != nil {
 		return err
 	}
-	fold, tail, err := journal.Verify(f, st.Size(), func(*journal.Record) error { return ctxErr(ctx) })
+	fold, tail, err := journal.Verify(f, st.Size(), func(*journal.Record) error { return s.ctxErr(ctx) })
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func exportFile(ctx context.Context, f vfs.File, id string, w io.Writer) error {
 	if err := syncReader(f); err != nil {
 		return fmt.Errorf("it is not known whether the newest records are durable: %w", err)
 	}
-	return journal.Export(ctxWriter{ctx, w}, f, tail.End)
+	return journal.Export(ctxWriter{s, ctx, w}, f, tail.End)
 }
 
 // syncReader makes durable what was read from a file: its owner may not have flushed it
@@ -82,21 +82,22 @@ func syncReader(f vfs.File) error {
 }
 
 // ctxErr returns why ctx is done, nil while it is not.
-func ctxErr(ctx context.Context) error {
+func (s *Store) ctxErr(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return s.ended(ctx)
 	}
 	return nil
 }
 
 // ctxWriter writes until ctx is done.
 type ctxWriter struct {
+	s   *Store
 	ctx context.Context
 	w   io.Writer
 }
 
 func (c ctxWriter) Write(b []byte) (int, error) {
-	if err := ctxErr(c.ctx); err != nil {
+	if err := c.s.ctxErr(c.ctx); err != nil {
 		return 0, err
 	}
 	return c.w.Write(b)

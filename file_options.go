@@ -45,7 +45,11 @@ type fileConfig struct {
 
 // encode returns the text of a value as it may be written.
 func (c *fileConfig) encode(v any) ([]byte, error) {
-	return value.EncodeRedacted(v, c.redact)
+	text, err := value.EncodeRedacted(v, c.redact)
+	if err != nil {
+		return nil, tell(c.redact, err)
+	}
+	return text, nil
 }
 
 // ownerLock is what makes a process the only owner of a path.

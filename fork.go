@@ -91,7 +91,7 @@ func (s *Store) pastOf(ctx context.Context, f vfs.File, id string, seq int64) (*
 	sc := journal.NewScanner(f, info.Size())
 	// To the end in any case: of damage behind the record too one should know now.
 	for sc.Scan() {
-		if err := ctxErr(ctx); err != nil {
+		if err := s.ctxErr(ctx); err != nil {
 			return nil, err
 		}
 		r := sc.Record()
@@ -122,7 +122,7 @@ func (p *past) writeTo(ctx context.Context, path, newID string) error {
 	return journalfile.Install(p.store.dir.FS, path, 0, 0, func(add func([]byte) error) error {
 		sc := journal.NewScanner(p.src, p.end)
 		for sc.Scan() {
-			if err := ctxErr(ctx); err != nil {
+			if err := p.store.ctxErr(ctx); err != nil {
 				return err
 			}
 			r := sc.Record()

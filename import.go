@@ -62,7 +62,7 @@ func (s *Store) importFrom(ctx context.Context, r io.Reader, id string, anyJourn
 			return "", invalidID(opImport, id, err)
 		}
 	}
-	in := bufio.NewReaderSize(&ctxReader{ctx, r}, 1<<16)
+	in := bufio.NewReaderSize(&ctxReader{s, ctx, r}, 1<<16)
 	begin, err := in.Peek(len(line.Prefix))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", &RunError{Op: opImport, RunID: id, Err: err, Hint: nothingCreated}
@@ -173,12 +173,13 @@ func createError(op, id string, err error) error {
 
 // ctxReader reads until ctx is done.
 type ctxReader struct {
+	s   *Store
 	ctx context.Context
 	r   io.Reader
 }
 
 func (c *ctxReader) Read(b []byte) (int, error) {
-	if err := ctxErr(c.ctx); err != nil {
+	if err := c.s.ctxErr(c.ctx); err != nil {
 		return 0, err
 	}
 	return c.r.Read(b)

@@ -60,7 +60,7 @@ func (m *move) verified(ctx context.Context, path string, r io.Reader, spool vfs
 		if last = r.Kind; last != journal.KindExport {
 			seq, crc = r.Seq, r.CRC()
 		}
-		return ctxErr(ctx)
+		return m.store.ctxErr(ctx)
 	})
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (m *move) verified(ctx context.Context, path string, r io.Reader, spool vfs
 	return journalfile.Install(m.store.dir.FS, path, seq, crc, func(add func([]byte) error) error {
 		sc := journal.NewScanner(spool, tail.End)
 		for sc.Scan() {
-			if err := ctxErr(ctx); err != nil {
+			if err := m.store.ctxErr(ctx); err != nil {
 				return err
 			}
 			var body []byte

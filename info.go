@@ -33,7 +33,7 @@ func (s *Store) Runs(ctx context.Context) iter.Seq2[runs.Info, error] {
 		}
 		for _, e := range entries {
 			if ctx.Err() != nil {
-				yield(runs.Info{}, &RunError{Op: "list", Path: s.dir.Path, Err: ended(ctx)})
+				yield(runs.Info{}, &RunError{Op: "list", Path: s.dir.Path, Err: s.ended(ctx)})
 				return
 			}
 			info, _, err := s.readRun(e.Path, e.Lock)
@@ -66,7 +66,7 @@ func (s *Store) IDs(ctx context.Context, prefix string) iter.Seq2[string, error]
 		}
 		for _, e := range entries {
 			if ctx.Err() != nil {
-				yield("", &RunError{Op: "list", Path: s.dir.Path, Err: ended(ctx)})
+				yield("", &RunError{Op: "list", Path: s.dir.Path, Err: s.ended(ctx)})
 				return
 			}
 			id := e.ID
@@ -116,7 +116,7 @@ func (s *Store) History(ctx context.Context, id string) iter.Seq2[runs.Event, er
 		stop := errors.New("stop")
 		err = s.each(info.Path, func(r *journal.Record) error {
 			if ctx.Err() != nil {
-				return ended(ctx)
+				return s.ended(ctx)
 			}
 			if !yield(runs.Event{Seq: r.Seq, Kind: r.Kind, Key: r.Key, At: r.Time(), JSON: r.Text}, nil) {
 				return stop
@@ -145,7 +145,7 @@ func (s *Store) inspect(ctx context.Context, op, id string) (runs.Info, *journal
 		return runs.Info{}, nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return runs.Info{}, nil, &RunError{Op: op, RunID: id, Err: ended(ctx)}
+		return runs.Info{}, nil, &RunError{Op: op, RunID: id, Err: s.ended(ctx)}
 	}
 	if err := runid.Check(id); err != nil {
 		return runs.Info{}, nil, invalidID(op, id, err)

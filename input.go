@@ -102,7 +102,7 @@ func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal
 
 // stopped is the error of a step that was not started since the run is to stop.
 func (r *Run) stopped(s *scope, key string) error {
-	return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(s.base), Hint: "fn was not called"}
+	return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.store.ended(s.base), Hint: "fn was not called"}
 }
 
 // openAt reports whether a result is recorded at key or inside it, or something that began

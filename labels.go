@@ -17,7 +17,7 @@ func badLabel(labels map[string]string) (name string, bad bool) {
 	for name, v := range labels {
 		for _, s := range [...]string{name, v} {
 			if badText(s) {
-				return shown(name), true
+				return name, true
 			}
 		}
 	}

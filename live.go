@@ -1,6 +1,7 @@
 package pawl
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -72,6 +73,12 @@ func inDoubtInside(f *journal.Fold, key string) string {
 func isInDoubt(f *journal.Fold, key string) bool {
 	s := f.Steps[key]
 	return s != nil && s.Status == journal.StepRunning && s.Once
+}
+
+// refusedInDoubt reports whether an error says that a step in doubt was not called.
+func (r *Run) refusedInDoubt(err error) bool {
+	e, ok := errors.AsType[*RunError](err)
+	return ok && e.RunID == r.id && e.Op == "start" && e.Err == ErrInDoubt
 }
 
 // doubt is the error of a step in doubt.

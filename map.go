@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -46,12 +48,10 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 		return nil, err
 	}
 	var shared *value.Fingerprint
-	if c.hasInput && !c.ignoreInput {
-		f, err := value.FingerprintOf(c.input, s.run.store.redact)
-		if err != nil {
+	if c.hasInput {
+		if shared, err = s.run.store.inputOf(c.input, c.ignoreInput); err != nil {
 			return nil, &RunError{Op: "start", RunID: s.run.id, Key: full, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "no item was started"}
 		}
-		shared = &f
 	}
 	outs := make([]Out, len(items))
 	inside := *s
@@ -70,13 +70,15 @@ func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In
 			},
 			decode: func(text []byte) error { return value.Decode(text, &outs[i], s.run.lenient) },
 		}}
-		if it.work.input = shared; shared == nil && !c.ignoreInput {
-			f, err := value.FingerprintOf(item, s.run.store.redact)
+		if it.work.input = shared; !c.hasInput {
+			f, err := s.run.store.inputOf(item, c.ignoreInput)
 			if err != nil {
 				return nil, &RunError{Op: "start", RunID: s.run.id, Key: k, Err: fmt.Errorf("%w: item: %w", ErrInvalid, err), Hint: "no item was started; WithInput replaces the fingerprint of items, IgnoreInput does without"}
 			}
-			f.Text, f.Outline = nil, nil // an item may be large, and there are many
-			it.work.input = &f
+			if f != nil {
+				f.Text, f.Outline = nil, nil // an item may be large, and there are many
+			}
+			it.work.input = f
 		}
 		m.items = append(m.items, it)
 	}
@@ -192,17 +194,15 @@ func (m *mapping) checkKeys() error {
 
 // checkInputs finds changed items before anything runs, and all of them at once.
 func (m *mapping) checkInputs() error {
-	if m.c.ignoreInput {
-		return nil
-	}
 	var first error
-	changed := 0
+	changed, ignored := 0, 0
 	for _, it := range m.items {
 		differs, open, doubtful := m.run.differsFrom(it.key, it.work.input)
-		if differs && doubtful != "" {
-			return m.run.doubt(doubtful)
+		if differs && m.c.ignoreInput {
+			ignored++
+			continue
 		}
-		if !differs || !open || m.c.rerun {
+		if !differs || !open || doubtful || m.c.rerun {
 			continue // nearly all: for that, their records need not be read
 		}
 		st, rec, err := m.run.recorded(it.key, it.work.input)
@@ -216,6 +216,9 @@ func (m *mapping) checkInputs() error {
 			first = fmt.Errorf("item %q: %w", it.key, inputChanged(rec.Member("input"), rec.Member("outline"), *it.work.input))
 		}
 	}
+	if ignored > 0 {
+		m.run.letPass(m.key, "", ignored, m.outer.alive)
+	}
 	if changed == 0 {
 		return nil
 	}
@@ -227,27 +230,30 @@ func (m *mapping) checkInputs() error {
 }
 
 // differsFrom reports whether a step was recorded with another input than this one, whether
-// something there must not get out of sight by that, and which step is in doubt there.
-func (r *Run) differsFrom(key string, input *value.Fingerprint) (different, open bool, doubtful string) {
+// something there must not get out of sight by that, and whether something is in doubt there.
+func (r *Run) differsFrom(key string, input *value.Fingerprint) (different, open, doubtful bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	st := r.fold.Steps[key]
 	if st == nil || !differs(st, input) {
-		return false, false, ""
+		return false, false, false
 	}
-	return true, r.openAt(key), inDoubtAt(r.fold, key)
+	return true, r.openAt(key), inDoubtAt(r.fold, key) != ""
 }
 
 // plan tells the items that have a result from the others: those never tried or cut
-// short come first, those that failed before last.
+// short come first, those that failed before behind them, and last those that nobody can
+// go on with before a step in doubt is resolved.
 func (m *mapping) plan() (done, todo []int) {
-	var failed []int
+	var failed, doubtful []int
 	m.run.mu.Lock()
 	defer m.run.mu.Unlock()
 	for i, it := range m.items {
 		switch rec := m.run.fold.Steps[it.key]; {
-		case rec != nil && rec.Status == journal.StepDone && !differs(rec, it.work.input):
+		case rec != nil && rec.Status == journal.StepDone && !differs(rec, m.c.compared(it.work.input)):
 			done = append(done, i)
+		case rec != nil && rec.Status == journal.StepRunning && m.c.once, inDoubtAt(m.run.fold, it.key) != "":
+			doubtful = append(doubtful, i)
 		case rec != nil && rec.Status == journal.StepFailed:
 			failed = append(failed, i)
 		case rec != nil && m.run.willBePoison(it.key, m.c.maxCrashes):
@@ -256,7 +262,7 @@ func (m *mapping) plan() (done, todo []int) {
 			todo = append(todo, i)
 		}
 	}
-	return done, append(todo, failed...)
+	return done, slices.Concat(todo, failed, doubtful)
 }
 
 // replay answers the items that have a result.
@@ -308,7 +314,7 @@ func (m *mapping) one(ctx context.Context, i int) {
 		defer m.mu.Unlock()
 		m.stop = true
 		if m.crash == nil {
-			m.crash = &mapCrash{key: m.items[i].key, value: p, stack: debug.Stack()}
+			m.crash = m.run.mapCrash(m.items[i].key, p, debug.Stack())
 		}
 	}()
 	err := m.run.step(ctx, m.scope, m.items[i].key, m.c.stepConfig, m.items[i].work)
@@ -319,8 +325,9 @@ func (m *mapping) one(ctx context.Context, i int) {
 func (m *mapping) settle(i int, err error) {
 	m.mu.Lock()
 	m.errs[i] = err
-	// One that waits does not keep the others from what they can do.
-	m.stop = m.stop || err != nil && !errors.Is(err, ErrWaiting)
+	// One that waits does not keep the others from what they can do, nor does one that
+	// waits for somebody to resolve a step in doubt.
+	m.stop = m.stop || err != nil && !errors.Is(err, ErrWaiting) && !m.run.refusedInDoubt(err)
 	m.mu.Unlock()
 	m.report(func(p *runs.Progress) {
 		switch {
@@ -347,7 +354,20 @@ func (m *mapping) report(change func(*runs.Progress)) {
 type mapCrash struct {
 	key   string
 	value any // nil for Goexit
-	stack []byte
+	text  string
+}
+
+// mapCrash is what Redact lets be shown of a panic.
+func (r *Run) mapCrash(key string, p any, stack []byte) *mapCrash {
+	c := &mapCrash{key: key, value: p}
+	defer func() {
+		if recover() != nil { // of the value's own methods, or of Redact
+			c.text = fmt.Sprintf("panic in pawl.Map item %q with a %T", key, p)
+		}
+	}()
+	head := strings.TrimPrefix((&crashError{value: p}).headline(), "panic: ")
+	c.text = fmt.Sprintf("panic in pawl.Map item %q: %s\n\n%s", key, bounded(r.hide(head)), r.hide(string(stack)))
+	return c
 }
 
 func (c *mapCrash) raise() {
@@ -357,9 +377,7 @@ func (c *mapCrash) raise() {
 	panic(c)
 }
 
-func (c *mapCrash) Error() string {
-	return fmt.Sprintf("panic in pawl.Map item %q: %v\n\n%s", c.key, c.value, c.stack)
-}
+func (c *mapCrash) Error() string { return c.text }
 
 // Unwrap returns the panic's value if that is an error.
 func (c *mapCrash) Unwrap() error {

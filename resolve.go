@@ -24,7 +24,7 @@ import (
 // in doubt, or the result cannot be stored), [ErrComplete], [ErrCorrupt] and
 // [ErrNewerFormat].
 func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by, reason string) error {
-	text, err := value.EncodeRedacted(result, s.redact)
+	text, err := (&Run{store: s}).encode(result)
 	if err != nil {
 		return &RunError{Op: "resolve", RunID: id, Key: key, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "nothing was written"}
 	}
@@ -120,7 +120,7 @@ func (s *Store) lockRun(ctx context.Context, op, id string) (vfs.Lock, error) {
 		return nil, invalidID(op, id, err)
 	}
 	if ctx.Err() != nil {
-		return nil, &RunError{Op: op, RunID: id, Err: ended(ctx)}
+		return nil, &RunError{Op: op, RunID: id, Err: s.ended(ctx)}
 	}
 	path := s.dir.Journal(id)
 	// Not even a lock file is made for a run that is not there.

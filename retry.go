@@ -98,7 +98,7 @@ func (s *Store) Tries(ctx context.Context, id, key string) ([]runs.Try, error) {
 		return nil, &RunError{Op: "list the tries of", RunID: id, Key: key, Err: fmt.Errorf("%w: no such step", ErrNotFound), Hint: "list them with: pawl steps " + quoteArg(id)}
 	}
 	err = s.each(info.Path, func(r *journal.Record) error {
-		if err := ctxErr(ctx); err != nil {
+		if err := s.ctxErr(ctx); err != nil {
 			return err
 		}
 		if r.Key != key || r.Seq < st.First {

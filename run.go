@@ -104,20 +104,20 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 		return nil, invalidID("open", id, err)
 	}
 	if ctx.Err() != nil {
-		return nil, &RunError{Op: "open", RunID: id, Err: ended(ctx)}
+		return nil, &RunError{Op: "open", RunID: id, Err: s.ended(ctx)}
 	}
 	var input value.Fingerprint
 	if c.hasInput {
 		var err error
-		if input, err = value.FingerprintOf(c.input, s.redact); err != nil {
+		if input, err = s.fingerprint(c.input); err != nil {
 			return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: run input: %w", ErrInvalid, err)}
 		}
 	}
 	if c.kind != "" && badText(c.kind) {
-		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: the run's kind must be UTF-8 without NUL bytes, at most %d bytes long: %q", ErrInvalid, maxLabel, shown(c.kind))}
+		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: the run's kind must be UTF-8 without NUL bytes, at most %d bytes long: %q", ErrInvalid, maxLabel, s.shown(c.kind))}
 	}
 	if name, bad := badLabel(c.labels); bad {
-		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a label needs a name and a value, in UTF-8 and at most %d bytes each: %q", ErrInvalid, maxLabel, name)}
+		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a label needs a name and a value, in UTF-8 and at most %d bytes each: %q", ErrInvalid, maxLabel, s.shown(name))}
 	}
 	if err := c.checkTerms(id); err != nil {
 		return nil, err

@@ -130,6 +130,7 @@ func sentinelOf(err error) string {
 	for name, sentinel := range map[string]error{
 		"ErrLocked": pawl.ErrLocked, "ErrCorrupt": pawl.ErrCorrupt, "ErrNewerFormat": pawl.ErrNewerFormat, "ErrInputChanged": pawl.ErrInputChanged,
 		"ErrInDoubt": pawl.ErrInDoubt, "ErrStateNotLoaded": pawl.ErrStateNotLoaded, "ErrNotFound": pawl.ErrNotFound, "ErrWaiting": pawl.ErrWaiting,
+		"ErrCancelled": pawl.ErrCancelled, "ErrBudget": pawl.ErrBudget, "ErrPoison": pawl.ErrPoison, "context.DeadlineExceeded": context.DeadlineExceeded,
 	} {
 		if errors.Is(err, sentinel) {
 			return name
@@ -249,7 +250,7 @@ func (h *starts) compare(start int, want, end string) {
 
 // cells are all cells of the table.
 func cells() []cell {
-	return append(append(append(doCells(), stepCells()...), valueCells()...), endCells()...)
+	return append(append(append(doCells(), stepCells()...), valueCells()...), append(endCells(), waitCells()...)...)
 }
 
 // TestEveryRowHasACell: the table in the package documentation and the cells that are

@@ -70,7 +70,7 @@ func (r *Run) dream(ctx context.Context, s *scope, key string, until time.Time, 
 		return r.stopped(s, key)
 	}
 	if ctx.Err() != nil {
-		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(ctx), Hint: "the wait has not begun"}
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.store.ended(ctx), Hint: "the wait has not begun"}
 	}
 	begin := time.Now()
 	at, rest, err := r.recordSleep(s, key, until, d)

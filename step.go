@@ -27,7 +27,11 @@ func (e *StepError) Error() string {
 	if e.Final {
 		how = "failed finally"
 	}
-	return fmt.Sprintf("pawl: run %q step %q %s (try %d): %s", e.RunID, e.Key, how, e.Tries, e.Message)
+	text := fmt.Sprintf("pawl: run %q step %q %s (try %d): %s", e.RunID, e.Key, how, e.Tries, e.Message)
+	if e.Final && e.Err != nil {
+		text += " (" + errorDocs + anchor(e.Err) + ")"
+	}
+	return text
 }
 
 // Unwrap returns the function's error.
@@ -89,7 +93,7 @@ type work struct {
 	call   func(ctx context.Context) (any, error)
 	decode func(text []byte) error
 	mapKey string             // of the Map that the step is an item of
-	input  *value.Fingerprint // set when the caller has it already
+	input  *value.Fingerprint // of an item of a Map
 }
 
 // step answers from the record or does the work.
@@ -98,12 +102,11 @@ func (r *Run) step(ctx context.Context, s *scope, key string, c stepConfig, w wo
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: result type: %w", ErrInvalid, err), Hint: "fn was not called"}
 	}
 	input := w.input
-	if c.hasInput && input == nil && !c.ignoreInput {
-		f, err := value.FingerprintOf(c.input, r.store.redact)
-		if err != nil {
+	if c.hasInput && w.mapKey == "" {
+		var err error
+		if input, err = r.store.inputOf(c.input, c.ignoreInput); err != nil {
 			return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: input: %w", ErrInvalid, err), Hint: "fn was not called"}
 		}
-		input = &f
 	}
 	if err := r.claim(s, key); err != nil {
 		return err

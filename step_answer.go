@@ -10,15 +10,19 @@ import (
 
 // answer decodes the recorded result, if there is one that answers the question.
 func (r *Run) answer(s *scope, key string, c stepConfig, input *value.Fingerprint, w work) (bool, error) {
-	st, rec, err := r.recorded(key, input)
+	asked := c.compared(input)
+	st, rec, err := r.recorded(key, asked)
 	if err != nil {
 		return false, r.readError(key, err)
 	}
 	if st == nil {
 		return false, nil
 	}
-	if differs(st, input) {
+	if differs(st, asked) {
 		return false, r.inputDiffers(s, key, *st, rec, c, input)
+	}
+	if w.mapKey == "" && differs(st, input) {
+		r.letPass(key, input.Digest, 0, s.alive) // a Map says so of all its items at once
 	}
 	if st.Status == journal.StepFailed && st.Final {
 		return false, r.finally(key, st, rec)
@@ -31,9 +35,20 @@ func (r *Run) answer(s *scope, key string, c stepConfig, input *value.Fingerprin
 		return false, r.readError(key, &journal.CorruptError{Path: r.log.Path(), Offset: st.Offset, Seq: st.Seq, Reason: "a step without a value"})
 	}
 	if err := w.decode(text); err != nil {
-		return false, &RunError{Op: "return", RunID: r.id, Key: key, Seq: st.Seq, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged; read it with the type it was written with, or give the step another key"}
+		return false, &RunError{Op: "return", RunID: r.id, Key: key, Seq: st.Seq, Err: fmt.Errorf("%w: %w", ErrMismatch, err), Hint: "the recorded result is unchanged; read it with the type it was written with, or " + r.insteadOf(key, st.Once || c.once, rec)}
 	}
 	return true, nil
+}
+
+// insteadOf says what else can be done about a result that does not fit.
+func (r *Run) insteadOf(key string, once bool, rec *journal.Record) string {
+	switch {
+	case rec.Member("by") != nil:
+		return "say anew what it is: " + r.resolveCommand(key)
+	case once:
+		return "a type that fits it: under another key the step would happen a second time"
+	}
+	return "give the step another key"
 }
 
 // recorded returns what is recorded of a step, and the record that matters: that of

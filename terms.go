@@ -109,7 +109,7 @@ func meter(ctx context.Context, unit string, amount float64) error {
 	}
 	switch {
 	case unit == "" || badText(unit):
-		return refuse(fmt.Sprintf("a unit must be UTF-8 without NUL bytes, 1 to %d bytes long: %q", maxLabel, shown(unit)))
+		return refuse(fmt.Sprintf("a unit must be UTF-8 without NUL bytes, 1 to %d bytes long: %q", maxLabel, r.store.shown(unit)))
 	case math.IsNaN(amount) || math.IsInf(amount, 0) || amount < 0:
 		return refuse(fmt.Sprintf("an amount of %v %s", amount, unit))
 	}

@@ -82,13 +82,12 @@ func microseconds(n int64) time.Duration { return time.Duration(n) * time.Micros
 
 // awaitTry waits until the next try of a series is due.
 func (r *Run) awaitTry(ctx context.Context, s *scope, key string, sr *serial) error {
-	if sr.wait <= 0 {
-		return nil
+	if sr.wait > 0 {
+		if err := r.pause(ctx, s, key, sr.wait, sr.next); err != nil {
+			return err
+		}
+		sr.wait = 0
 	}
-	if err := r.pause(ctx, s, key, sr.wait, sr.next); err != nil {
-		return err
-	}
-	sr.wait = 0
 	return r.mayStart(ctx, s, key)
 }
 
@@ -109,7 +108,7 @@ func (r *Run) pause(ctx context.Context, s *scope, key string, d time.Duration, 
 		if s.base.Err() != nil {
 			return r.stopped(s, key)
 		}
-		return &RunError{Op: "wait", RunID: r.id, Key: key, Err: ended(ctx), Hint: "the next start waits for the rest"}
+		return &RunError{Op: "wait", RunID: r.id, Key: key, Err: r.store.ended(ctx), Hint: "the next start waits for the rest"}
 	}
 }
 
@@ -182,7 +181,7 @@ func (r *Run) notAdmitted(ctx context.Context, s *scope, key string, err error) 
 		return r.stopped(s, key)
 	}
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-		err = ended(ctx)
+		err = r.store.ended(ctx)
 	}
 	return &RunError{Op: "start", RunID: r.id, Key: key, Err: err, Hint: "fn was not called"}
 }

@@ -14,9 +14,6 @@ import (
 
 // perform runs the function, again if it is to be retried, and records how it ended.
 func (r *Run) perform(ctx context.Context, s *scope, key string, c stepConfig, input *value.Fingerprint, w work) error {
-	if err := r.mayStart(ctx, s, key); err != nil {
-		return err
-	}
 	sr, err := r.seriesOf(key, c)
 	if err != nil {
 		return err
@@ -41,7 +38,7 @@ func (r *Run) mayStart(ctx context.Context, s *scope, key string) error {
 		return r.stopped(s, key)
 	}
 	if ctx.Err() != nil {
-		return &RunError{Op: "start", RunID: r.id, Key: key, Err: ended(ctx), Hint: "fn was not called"}
+		return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.store.ended(ctx), Hint: "fn was not called"}
 	}
 	return r.overBudget(key)
 }

@@ -27,7 +27,7 @@ func (f *Fold) Alias(key, from string, seq int64) {
 	if e.n > 0 {
 		f.aliases = append(f.aliases, e.seq) // a compaction counts from there
 	}
-	f.epochs[from] = epoch{e.n + 1, seq}
+	f.epochs[from] = epoch{e.n + 1, seq, e.n + 1, seq}
 }
 
 func (f *Fold) move(old, now, key, from string) {
@@ -72,12 +72,22 @@ func (f *Fold) identity(key string, s *Step) []int64 {
 	seqs := []int64{s.First}
 	for end := 0; end <= len(key); end++ {
 		if end == len(key) || key[end] == '/' {
-			if e := f.epochs[key[:end]]; e.n > 0 {
-				seqs = append(seqs, e.seq)
+			if n, seq := f.generation(key, end); n > 0 {
+				seqs = append(seqs, seq)
 			}
 		}
 	}
 	return seqs
+}
+
+// generation returns the number of the epoch of key[:end] that counts for key, and its
+// record: one that began the step around alone is none of key's.
+func (f *Fold) generation(key string, end int) (n, seq int64) {
+	e := f.epochs[key[:end]]
+	if end < len(key) {
+		return e.whole, e.wholeSeq
+	}
+	return e.n, e.seq
 }
 
 // Has reports whether anything is recorded under key itself.
@@ -89,7 +99,8 @@ func (f *Fold) Has(key string) bool {
 // IdempotencyKey returns the idempotency key of a step: 128 bits, in hexadecimal, of an
 // HMAC-SHA256 (RFC 2104) with the run's UID as its key over the step's key and the
 // epochs of that key and of the keys around it. It is equal over all tries and starts,
-// and another one for every other step, epoch and run.
+// and another one for every other step, epoch and run. An epoch of a key around it that
+// began the step there alone does not count.
 func (f *Fold) IdempotencyKey(key string) string {
 	if moved := f.idem[key]; moved != "" {
 		return moved
@@ -100,9 +111,13 @@ func (f *Fold) IdempotencyKey(key string) string {
 		if end < len(key) && key[end] != '/' {
 			continue
 		}
-		if e := f.epochs[key[:end]]; e.n > 0 {
-			fmt.Fprintf(mac, "\x00%d@%d", e.n, end)
+		if n, _ := f.generation(key, end); n > 0 {
+			fmt.Fprintf(mac, "\x00%d@%d", n, end)
 		}
 	}
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
+
+// Renewed reports whether the idempotency key of any step comes from more than the step's
+// key: something was begun anew, or moved.
+func (f *Fold) Renewed() bool { return len(f.epochs) > 0 || len(f.idem) > 0 }

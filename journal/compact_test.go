@@ -66,8 +66,9 @@ func inside(key, outer string) bool { return strings.HasPrefix(key, outer+"/") }
 // every key for every epoch and alias.
 type plain struct {
 	meant
-	uid  string
-	idem map[string]string // of steps that moved
+	uid   string
+	idem  map[string]string // of steps that moved
+	whole map[string]int64  // epochs that concerned what is inside too
 }
 
 func newPlain(uid string) *plain {
@@ -79,7 +80,7 @@ func newPlain(uid string) *plain {
 
 func (p *plain) clear() {
 	p.Steps, p.Maps, p.Notes, p.States = map[string]stepMeant{}, map[string]int64{}, map[string]string{}, map[string]string{}
-	p.Epochs, p.idem = map[string]int64{}, map[string]string{}
+	p.Epochs, p.idem, p.whole = map[string]int64{}, map[string]string{}, map[string]int64{}
 }
 
 // apply adds a record; state is what it makes the state of its key.
@@ -106,12 +107,18 @@ func (p *plain) apply(r *journal.Record, state string) {
 	case journal.KindState:
 		p.States[key] = state
 	case journal.KindEpoch:
+		if p.Epochs[key] = r.Int("n"); r.Bool("alone") { // the step, with its note
+			delete(p.Steps, key)
+			delete(p.Notes, key)
+			delete(p.idem, key)
+			return
+		}
 		for _, k := range append([]string{key}, keys...) {
 			if k == key || inside(k, key) {
 				p.drop(k)
 			}
 		}
-		p.Epochs[key] = r.Int("n")
+		p.whole[key] = r.Int("n")
 	case journal.KindAlias:
 		p.alias(key, r.Str("from"))
 	case journal.KindClear:
@@ -160,6 +167,7 @@ func (p *plain) alias(key, from string) {
 		p.drop(old)
 	}
 	p.Epochs[from]++
+	p.whole[from] = p.Epochs[from]
 }
 
 func adopt[V any](m map[string]V, old, now string) {
@@ -177,7 +185,11 @@ func (p *plain) idempotency(key string) string {
 	covered.WriteString(key)
 	for i := range len(key) + 1 {
 		if i == len(key) || key[i] == '/' {
-			if n := p.Epochs[key[:i]]; n > 0 {
+			n := p.whole[key[:i]]
+			if i == len(key) {
+				n = p.Epochs[key]
+			}
+			if n > 0 {
 				covered.WriteString(fmt.Sprintf("\x00%d@%d", n, i))
 			}
 		}
@@ -361,7 +373,11 @@ func (w *writer) next() *line.Body {
 		}
 		return w.state(key)
 	case n < 82:
-		return w.body(journal.KindEpoch, key).Int("n", w.fold.Epoch(key)+1).Str("reason", "r").Str("by", "b")
+		b := w.body(journal.KindEpoch, key).Int("n", w.fold.Epoch(key)+1).Str("reason", "r").Str("by", "b")
+		if w.IntN(3) == 0 {
+			b.Raw("alone", []byte("true"))
+		}
+		return b
 	case n < 94:
 		// No longer key than before, so that keys are among the known ones.
 		for {
@@ -376,6 +392,9 @@ func (w *writer) next() *line.Body {
 	case n < 97:
 		return w.body(journal.KindFailed, "").Str("error", fmt.Sprint("error ", w.n))
 	case n < 98:
+		if w.IntN(2) == 0 {
+			return w.body(journal.KindIgnored, key).Str("in", fmt.Sprintf("%032x", w.n)) // means nothing
+		}
 		return w.body("kind-of-the-future", key).Int("n", int64(w.n))
 	case w.IntN(6) == 0:
 		return w.body(journal.KindComplete, "").Value(w.value())

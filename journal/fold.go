@@ -113,6 +113,7 @@ type Fold struct {
 	pins       map[string][]int64  // records that these keys come from
 	aliases    []int64             // and the epochs that they count from
 	used       map[string][]Amount // what steps used, by their keys
+	ignored    map[string]string   // digests of inputs that were let pass, by the keys of their steps
 	attemptSeq int64               // newest attempt
 	endSeq     int64               // newest end of an attempt, or completion
 	cancelSeq  int64               // the cancellation in force
@@ -133,6 +134,7 @@ func (f *Fold) empty() {
 	f.Saved, f.Notes = map[string]*Saved{}, map[string]Span{}
 	f.kids, f.errs, f.epochs, f.slab = map[string][]string{}, map[string]string{}, map[string]epoch{}, nil
 	f.idem, f.pins, f.aliases = map[string]string{}, map[string][]int64{}, nil
+	f.ignored = map[string]string{}
 	f.Trouble, f.Spent, f.used = map[string]*Trouble{}, map[string]float64{}, map[string][]Amount{}
 }
 
@@ -158,7 +160,13 @@ func (f *Fold) Apply(r *Record) {
 	case KindMap:
 		f.BeginMap(r.Key, r.Int("total"), r.Int("done"), r.Seq)
 	case KindEpoch:
-		f.BeginEpoch(r.Key, r.Int("n"), r.Seq)
+		if r.Bool("alone") {
+			f.BeginAlone(r.Key, r.Int("n"), r.Seq)
+		} else {
+			f.BeginEpoch(r.Key, r.Int("n"), r.Seq)
+		}
+	case KindIgnored:
+		f.Ignore(r.Key, r.Str("in"))
 	case KindAlias:
 		f.Alias(r.Key, r.Str("from"), r.Seq)
 	case KindNote:

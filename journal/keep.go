@@ -16,7 +16,7 @@ import (
 // Kept are, in their order: the newest attempt; of each step that is not history its
 // newest start and its newest end, and its newest note; of each Map its newest record;
 // the newest state of each scope, whole, if the run is not complete; the newest epoch of
-// each key; all aliases since the last clear, and of a step that moved what its
+// each key, and the newest that concerned what is inside too; all aliases since the last clear, and of a step that moved what its
 // idempotency key comes from; the newest crash or retry that still counts of each step, and
 // all that was metered since the last clear; the last end of an attempt, and the
 // cancellation in force; the notes of repairs; and every record of an unknown kind. A kept record says in "was" which number it had.
@@ -59,7 +59,7 @@ func (f *Fold) keep() map[int64]bool {
 		keep[t.seq] = true
 	}
 	for _, e := range f.epochs {
-		keep[e.seq] = true
+		keep[e.seq], keep[e.wholeSeq] = true, true
 	}
 	for _, s := range f.Steps {
 		keep[s.Start.Seq] = true
@@ -118,7 +118,7 @@ func (r *Record) override(name string, n int64) []byte {
 func known(kind string) bool {
 	switch kind {
 	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindExport,
-		KindWaiting, KindCancelled, KindReopen, KindRetry, KindCrash, KindMeter:
+		KindWaiting, KindCancelled, KindReopen, KindRetry, KindCrash, KindMeter, KindIgnored:
 		return true
 	}
 	return false

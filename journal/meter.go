@@ -60,3 +60,14 @@ func (f *Fold) SpentSoFar() map[string]float64 {
 	}
 	return maps.Clone(f.Spent)
 }
+
+// Ignore adds the record of an input that was let pass although it differs: that of a step,
+// or with key "" that of the run.
+func (f *Fold) Ignore(key, digest string) {
+	if digest != "" {
+		f.ignored[key] = digest
+	}
+}
+
+// Ignored returns the digest of the input that was let pass last, "" if none was.
+func (f *Fold) Ignored(key string) string { return f.ignored[key] }

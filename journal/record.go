@@ -22,6 +22,7 @@ const (
 	KindFail        = "fail"        // a step ended with an error
 	KindMap         = "map"         // a Map began, with its number of items
 	KindEpoch       = "epoch"       // older records under a key are not returned any more
+	KindIgnored     = "ignored"     // an input that differs was let pass
 	KindAlias       = "alias"       // what is recorded under one key goes on under another
 	KindNote        = "note"        // what a step noted for its next try
 	KindState       = "state"       // a state, whole or as a patch of the one before

@@ -69,7 +69,12 @@ func (f *Fold) inside(key string, yield func(string) bool) bool {
 }
 
 // epoch is the generation of a key.
-type epoch struct{ n, seq int64 }
+type epoch struct {
+	n, seq int64 // the newest, and its record
+	// The newest that concerned what is inside too, and its record: the idempotency keys
+	// of steps inside come from it.
+	whole, wholeSeq int64
+}
 
 // Epoch returns the generation of a key: how often it was deliberately begun anew.
 func (f *Fold) Epoch(key string) int64 { return f.epochs[key].n }
@@ -85,19 +90,33 @@ func (f *Fold) BeginEpoch(key string, n, seq int64) {
 		f.drop(k)
 	}
 	f.drop(key)
-	f.epochs[key] = epoch{n, seq}
+	f.epochs[key] = epoch{n, seq, n, seq}
 }
 
-func (f *Fold) drop(key string) {
+// BeginAlone drops the step key, with its tries and its note, and nothing else: what is
+// recorded inside it stays, with its idempotency keys, and so does the state of its scope.
+func (f *Fold) BeginAlone(key string, n, seq int64) {
+	f.dropStep(key)
+	e := f.epochs[key]
+	e.n, e.seq = n, seq
+	f.epochs[key] = e
+}
+
+func (f *Fold) dropStep(key string) {
 	delete(f.Steps, key)
-	delete(f.Maps, key)
 	delete(f.errs, key)
-	delete(f.Saved, key)
 	delete(f.Notes, key)
 	delete(f.idem, key)
 	delete(f.pins, key)
 	delete(f.Trouble, key)
 	delete(f.used, key)
+	delete(f.ignored, key)
+}
+
+func (f *Fold) drop(key string) {
+	f.dropStep(key)
+	delete(f.Maps, key)
+	delete(f.Saved, key)
 	// Not the list of what is inside: it may be walked right now, and names there
 	// are looked up again before they count.
 }

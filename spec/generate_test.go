@@ -31,6 +31,12 @@ var groups = []struct {
 	{"Unknown kinds and members", unknownVectors},
 	{"Steps and epochs", stepVectors},
 	{"Notes, once, labels, decisions", noteVectors},
+	{"Series of tries", seriesVectors},
+	{"Final failures and retries", finalVectors},
+	{"Sleeps and waiting runs", waitVectors},
+	{"Deaths", deathVectors},
+	{"Use and terms", useVectors},
+	{"Cancelled runs", cancelVectors},
 	{"Aliases", aliasVectors},
 	{"Idempotency keys", idempotencyVectors},
 	{"Values", valueVectors},
@@ -38,6 +44,7 @@ var groups = []struct {
 	{"States of scopes", scopeVectors},
 	{"Patches", patchVectors},
 	{"Compacted journals", compactVectors},
+	{"Troubles, use and cancellation, compacted", compactTroubleVectors},
 	{"Exports and imports", exportVectors},
 	{"Limits", limitVectors},
 	{"Tags", tagVectors},
@@ -177,7 +184,7 @@ func TestVectors(t *testing.T) {
 
 // TestParse has files that are no vectors, and header names to come.
 func TestParse(t *testing.T) {
-	for _, text := range []string{"", "expect: clean\n", "expect\n\n", "records: many\n\n", "records: 1\nrecords: 2\n\n", "steps: []\n\n", "state_sum: xyz\n\n", "notes: 1\n\n", "once: {}\n\n"} {
+	for _, text := range []string{"", "expect: clean\n", "expect\n\n", "records: many\n\n", "records: 1\nrecords: 2\n\n", "steps: []\n\n", "state_sum: xyz\n\n", "notes: 1\n\n", "once: {}\n\n", "final: {}\n\n", "troubles: []\n\n", "used_by: {\"a\":1}\n\n", "within: x\n\n", "died: {}\n\n"} {
 		if v, err := spec.Parse("x", []byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, v)
 		}

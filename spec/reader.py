@@ -569,8 +569,8 @@ def _trouble(things, record):
     """Add a crash or a retry to the things at its key; without a step there it means nothing."""
     step, members = things.get("step"), record["members"]
     if step and record["kind"] == "crash":
-        step["crash"] = {"deaths": members["n"] if _integer(members.get("n"), 0) else 0,
-                         "others": members["others"] if _integer(members.get("others"), 0) else 0}
+        step["crash"] = {name: members[member] for name, member in (("deaths", "n"), ("others", "others"))
+                         if _integer(members.get(member), 1)}
     elif step:
         step["final"], step["series"], step["crash"] = False, {}, {}
 

@@ -53,7 +53,7 @@ type Vector struct {
 	Offset    int64 // damaged: where the bytes begin that cannot be trusted
 	Seq       int64 // damaged: of the record that belongs there
 
-	Status   string            // in_progress, failed or complete
+	Status   string            // in_progress, waiting, failed, cancelled or complete
 	Attempts int64             // number of the newest attempt, 0 before the first
 	Steps    map[string]string // key to running, done or failed
 	Result   Text
@@ -65,6 +65,41 @@ type Vector struct {
 	Once        []string            // keys of the steps whose newest start says once, sorted
 	Idempotency map[string]string   // idempotency keys of steps, not of all
 	Labels      map[string]string
+
+	Final     []string                      // keys of the steps that failed for good, sorted
+	Troubles  map[string]Trouble            // by the keys of the steps that have some
+	Used      map[string]float64            // by unit, in all
+	UsedBy    map[string]map[string]float64 // by key and unit
+	UsedSince map[string]map[string]float64 // of that the part behind the step's newest start, without zeros
+	Deadline  string                        // of the newest attempt, or Nothing
+	Within    int64                         // microseconds, 0 if the attempt does not say
+	Budget    map[string]float64            // by unit, empty if there is none
+	Wake      string                        // until when the run waits, or Nothing
+	Cancel    map[string]string             // by, reason and mail of the cancellation in force; empty if there is none
+	Death     Death
+}
+
+// Nothing stands for a time that there is not.
+const Nothing = "absent"
+
+// Trouble is what a vector says of a step whose tries, sleeps or deaths are counted.
+// What does not apply is zero.
+type Trouble struct {
+	Fails  int64  `json:"fails"`
+	Since  string `json:"since"`
+	Next   string `json:"next"`
+	Until  string `json:"until"`
+	Wait   int64  `json:"wait"` // microseconds
+	Poison bool   `json:"poison"`
+	Deaths int64  `json:"deaths"`
+	Others int64  `json:"others"` // of the newest death
+}
+
+// Death says whether the last process died (Exact) or not (Absent), and if it did,
+// which steps were under way.
+type Death struct {
+	Presence Presence
+	Steps    []string // sorted
 }
 
 // Presence is what a vector knows of a JSON text.
@@ -138,7 +173,7 @@ func Vectors() []Vector {
 // Parse reads the text of one .vec file. Header lines with unknown names are
 // ignored. Errors name the vector and the header line.
 func Parse(name string, data []byte) (Vector, error) {
-	v := Vector{Name: name, Records: -1, End: -1, Torn: -1, Offset: -1, Seq: -1, Attempts: -1}
+	v := Vector{Name: name, Records: -1, End: -1, Torn: -1, Offset: -1, Seq: -1, Attempts: -1, Within: -1}
 	header, journal, ok := bytes.Cut(data, []byte("\n\n"))
 	if !ok {
 		return v, fmt.Errorf("vector %s: no empty line behind the header", name)
@@ -208,6 +243,31 @@ func (v *Vector) set(field, value string) (err error) {
 		err = json.Unmarshal([]byte(value), &v.Idempotency)
 	case "labels":
 		err = json.Unmarshal([]byte(value), &v.Labels)
+	case "final":
+		err = json.Unmarshal([]byte(value), &v.Final)
+	case "troubles":
+		err = json.Unmarshal([]byte(value), &v.Troubles)
+	case "used":
+		err = json.Unmarshal([]byte(value), &v.Used)
+	case "used_by":
+		err = json.Unmarshal([]byte(value), &v.UsedBy)
+	case "used_since":
+		err = json.Unmarshal([]byte(value), &v.UsedSince)
+	case "deadline":
+		v.Deadline = value
+	case "within":
+		integer(&v.Within)
+	case "budget":
+		err = json.Unmarshal([]byte(value), &v.Budget)
+	case "wake":
+		v.Wake = value
+	case "cancel":
+		err = json.Unmarshal([]byte(value), &v.Cancel)
+	case "died":
+		if v.Death.Presence = Absent; value != Nothing {
+			v.Death.Presence = Exact
+			err = json.Unmarshal([]byte(value), &v.Death.Steps)
+		}
 	case "result_sum":
 		v.Result, err = parseSum(value)
 	case "state_sum":

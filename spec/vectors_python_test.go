@@ -40,6 +40,18 @@ type report struct {
 	Once        []string            `json:"once"`
 	Idempotency map[string]string   `json:"idempotency"` // of all steps
 	Labels      map[string]string   `json:"labels"`
+
+	Final     []string                      `json:"final"`
+	Troubles  map[string]spec.Trouble       `json:"troubles"`
+	Used      map[string]float64            `json:"used"`
+	UsedBy    map[string]map[string]float64 `json:"used_by"`
+	UsedSince map[string]map[string]float64 `json:"used_since"`
+	Deadline  *string                       `json:"deadline"`
+	Within    *int64                        `json:"within"`
+	Budget    map[string]float64            `json:"budget"`
+	Wake      *string                       `json:"wake"`
+	Cancel    map[string]string             `json:"cancel"`
+	Died      *[]string                     `json:"died"` // null if no process died
 }
 
 // TestPythonReader lets a reader that was written from the page, by somebody who had
@@ -145,6 +157,7 @@ func (r *report) compare(v spec.Vector) (wrong []string) {
 			differ("state of "+key, got, want)
 		}
 	}
+	wrong = append(wrong, r.compareTroubles(v)...)
 	for name, text := range map[string]struct {
 		got  *string
 		want spec.Text
@@ -157,6 +170,57 @@ func (r *report) compare(v spec.Vector) (wrong []string) {
 		if err := text.want.Check(got, refused); err != nil {
 			wrong = append(wrong, name+": "+err.Error())
 		}
+	}
+	return wrong
+}
+
+// compareTroubles compares what is known of failures, sleeps, deaths, use, terms and
+// cancellation.
+func (r *report) compareTroubles(v spec.Vector) (wrong []string) {
+	differ := func(what string, got, want any) {
+		wrong = append(wrong, fmt.Sprintf("%s: %v, want %v", what, got, want))
+	}
+	if v.Final != nil && !slices.Equal(r.Final, v.Final) {
+		differ("final", r.Final, v.Final)
+	}
+	if v.Troubles != nil && !maps.Equal(r.Troubles, v.Troubles) {
+		differ("troubles", r.Troubles, v.Troubles)
+	}
+	if v.Used != nil && !maps.Equal(r.Used, v.Used) {
+		differ("used", r.Used, v.Used)
+	}
+	if v.UsedBy != nil && !maps.EqualFunc(r.UsedBy, v.UsedBy, maps.Equal) {
+		differ("used by", r.UsedBy, v.UsedBy)
+	}
+	if v.UsedSince != nil && !maps.EqualFunc(r.UsedSince, v.UsedSince, maps.Equal) {
+		differ("used since", r.UsedSince, v.UsedSince)
+	}
+	if v.Budget != nil && !maps.Equal(r.Budget, v.Budget) {
+		differ("budget", r.Budget, v.Budget)
+	}
+	if v.Cancel != nil && !maps.Equal(r.Cancel, v.Cancel) {
+		differ("cancel", r.Cancel, v.Cancel)
+	}
+	time := func(what string, got *string, want string) {
+		switch {
+		case want == "":
+		case got == nil && want != spec.Nothing:
+			differ(what, spec.Nothing, want)
+		case got != nil && *got != want:
+			differ(what, *got, want)
+		}
+	}
+	time("deadline", r.Deadline, v.Deadline)
+	time("wake", r.Wake, v.Wake)
+	if v.Within >= 0 && (r.Within == nil && v.Within > 0 || r.Within != nil && *r.Within != v.Within) {
+		differ("within", r.Within, v.Within)
+	}
+	switch {
+	case v.Death.Presence == spec.Unstated:
+	case (r.Died != nil) != (v.Death.Presence == spec.Exact):
+		differ("a process died", r.Died != nil, v.Death.Presence == spec.Exact)
+	case r.Died != nil && !slices.Equal(*r.Died, v.Death.Steps):
+		differ("under way", *r.Died, v.Death.Steps)
 	}
 	return wrong
 }

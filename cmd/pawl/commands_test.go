@@ -118,14 +118,14 @@ func TestJSONPurity(t *testing.T) {
 	calls := 0
 	variants := map[string][][]string{
 		"log": {{}, {"-n", "2"}, {"-f"}}, "show": {{}, {"--result"}}, "repair": {{"--dry-run"}, {}, {"--yes"}},
-		"resolve": {{}, {"page-4", "--rerun"}, {"page-4", "--done", "1"}, {"nothing", "--done", "{"}}, "delete": {{}, {"--yes"}},
+		"resolve": {{}, {"page-4", "--rerun"}, {"page-4", "--done", "1"}, {"nothing", "--done", "{"}}, "delete": {{}, {"--yes"}}, "steps": {{}, {"page-4"}, {"nothing"}}, "retry": {{}, {"page-4"}},
 		"import": {{}, {"--id", "new"}, {"--journal"}},
 	}
 	walk(commandTree(t), func(cmd *cobra.Command, path []string) {
 		if cmd.Name() == "demo" {
 			return // it has a script
 		}
-		acts := slices.Contains([]string{"repair", "compact", "resolve", "clear", "delete", "import"}, cmd.Name())
+		acts := slices.Contains([]string{"repair", "compact", "resolve", "cancel", "reopen", "retry", "clear", "delete", "import"}, cmd.Name())
 		extras := variants[cmd.Name()]
 		if extras == nil {
 			extras = [][]string{{}}

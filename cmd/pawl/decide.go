@@ -67,9 +67,8 @@ func (a *app) decided(d *runs.Decision) string {
 	return s
 }
 
-// mustBeStep says which steps a mistyped key may have meant: those of a status first, in the
-// words for it.
-func (a *app) mustBeStep(t *target, steps []stepView, key, status, words string) error {
+// mustBeStep says which steps a mistyped key may have meant: those of a status first.
+func (a *app) mustBeStep(t *target, steps []stepView, key, status string) error {
 	var keys, wanted []string
 	for _, s := range steps {
 		if s.Key == key {
@@ -80,13 +79,17 @@ func (a *app) mustBeStep(t *target, steps []stepView, key, status, words string)
 			wanted = append(wanted, s.Key)
 		}
 	}
-	p := &problem{exit: exitNotFound, code: "not_found", msg: fmt.Sprintf("%s has no step %q", cell(t.name), key), hint: "nothing was changed; no step of it " + words}
+	p := &problem{exit: exitNotFound, code: "not_found", msg: fmt.Sprintf("%s has no step %q", cell(t.name), key), hint: "nothing was changed"}
+	words := map[string]string{"in_doubt": "in doubt", "failed": "failed"}[status]
 	if len(wanted) == 0 {
 		p.candidates = nearest(key, keys, 3)
+		if words != "" {
+			p.hint += "; no step of it " + map[string]string{"in doubt": "is in doubt", "failed": "has failed"}[words]
+		}
 		return p
 	}
 	p.candidates = nearest(key, wanted, 3)
-	p.hint = "nothing was changed; what " + words + ": " + names(p.candidates, 3)
+	p.hint += "; " + words + ": " + names(p.candidates, 3)
 	if more := len(wanted) - len(p.candidates); more > 0 {
 		p.hint += fmt.Sprintf(", and %d more", more)
 	}

@@ -21,8 +21,13 @@ func (a *app) describe(t *target, d details) (f fields) {
 	}
 	f.add("status", a.out.status(statusOf(info)))
 	if o := info.Owner; o != nil {
-		f.add("owner", fmt.Sprintf("process %d on %s since %s", o.PID, inline(o.Host), a.time(o.Since)))
+		line := fmt.Sprintf("process %d on %s since %s", o.PID, inline(o.Host), a.time(o.Since))
+		if info.Status == runs.Cancelled {
+			line += ", told to stop"
+		}
+		f.add("owner", line)
 	}
+	a.describeStop(&f, t)
 	if at := placeOf(info.Err); at != nil {
 		f.add("reason", inline(at.Reason))
 		if at.Seq > 0 {
@@ -39,9 +44,10 @@ func (a *app) describe(t *target, d details) (f fields) {
 		f.add("progress", line)
 	}
 	if !t.isCheckpoint() {
-		f.add("steps", stepCounts(info))
+		f.add("steps", stepCounts(info, d.asleep()))
 	}
 	a.describeSteps(&f, t, d.steps)
+	a.describeTerms(&f, info)
 	if info.Kind != "" && !t.isCheckpoint() {
 		f.add("kind", inline(info.Kind))
 	}
@@ -95,7 +101,8 @@ func tornMeans(info runs.Info) string {
 	return "an interrupted write, never acknowledged; the next start cuts it off and keeps a copy"
 }
 
-func stepCounts(info runs.Info) string {
+func stepCounts(info runs.Info, asleep int) string {
+	info.Running -= asleep
 	s := fmt.Sprintf("%d done", info.Done)
 	if info.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", info.Failed)
@@ -105,67 +112,37 @@ func stepCounts(info runs.Info) string {
 	} else if info.Running > 0 {
 		s += fmt.Sprintf(", %d in doubt", info.Running)
 	}
+	if asleep > 0 {
+		s += fmt.Sprintf(", %d sleeping", asleep)
+	}
 	return s + "; took " + took(info.Took)
 }
 
-// describeSteps lists the steps without a result, a few of each kind.
-func (a *app) describeSteps(f *fields, t *target, steps []stepView) {
-	const most = 10
-	for _, group := range []struct{ status, label string }{{"failed", "failed"}, {"in_doubt", "in doubt"}, {"running", "running"}} {
-		n := 0
-		for _, s := range steps {
-			if s.Status != group.status {
-				continue
-			}
-			if n++; n > most && a.out.tty {
-				continue
-			}
-			line := fmt.Sprintf("%s  try %d", cell(s.Key), s.Tries)
-			switch {
-			case s.Error != nil && s.Status == "failed":
-				line += ": " + a.errorText(*s.Error)
-			default:
-				line += ", began " + a.time(time.Time(s.StartedAt))
-			}
-			if s.Status == "in_doubt" {
-				line += ", " + thenWhat(s)
-			}
-			f.add(group.label, line)
-			if s.note() != "-" {
-				f.add("its note", s.note())
-			}
-			if home := t.home(); s.Status == "in_doubt" && s.AtMostOnce && home != "" {
-				where := a.again()
-				if t.store == "" {
-					where = " --store " + quoteArg(home)
-				}
-				resolve := "pawl resolve " + quoteArg(t.info.ID) + " " + quoteArg(s.Key) + where
-				f.add("if done", resolve+" --done JSON")
-				f.add("if not", resolve+" --rerun")
-			}
-		}
-		if n > most && a.out.tty {
-			f.add(group.label, fmt.Sprintf("and %d more: pawl steps %s --status %s", n-most, t.arg, group.status))
-		}
-	}
-}
-
-// thenWhat says what the next start does about a step in doubt.
-func thenWhat(s stepView) string {
-	if s.AtMostOnce {
-		return "at most once: the next start stops there until it is resolved"
-	}
-	return "runs again"
-}
-
 // next tells people what to type now.
-func (a *app) next(t *target) {
+func (a *app) next(t *target, d details) {
 	switch statusOf(t.info) {
 	case statusRunning:
 		a.hint("follow it with: pawl log -f %s", t.arg)
 	case statusInterrupted:
 		a.hint("start its program again and it goes on; %s will not run again", count(t.info.Done, "finished step"))
+	case statusWaiting:
+		switch at := t.info.WakeAt; {
+		case at.IsZero():
+			a.hint("start its program again when what it waits for is there")
+		case at.After(a.now()):
+			a.hint("start its program again at %s or later and it goes on", stamp(at))
+		default:
+			a.hint("it need not wait any more: start its program again and it goes on")
+		}
+	case statusCancelled:
+		if t.info.Owner == nil {
+			a.hint("to go on with it: pawl reopen %s, and start its program again", t.arg)
+		}
 	case statusFailed:
+		if n := d.final(); n > 0 {
+			a.hint("%s failed for good; when the cause is mended: pawl retry %s, and start its program again", count(n, "step"), t.arg)
+			return
+		}
 		a.hint("start its program again to try again what has no result; the steps: pawl steps %s", t.arg)
 	case statusComplete:
 		a.hint("print the result with: pawl show %s --result", t.arg)

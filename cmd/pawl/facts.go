@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ func (a *app) facts(r *journal.Record) string {
 		}
 	case journal.KindAttempt:
 		add("attempt %d by process %d on %s", r.Int("n"), r.Int("pid"), inline(r.Str("host")))
+		a.terms(r, add)
 	case journal.KindMap:
 		add("%s", count(int(r.Int("total")), "item"))
 	case journal.KindState:
@@ -45,15 +47,37 @@ func (a *app) facts(r *journal.Record) string {
 		}
 	case journal.KindEpoch:
 		add("older records are not used any more")
-		a.signed(r, add)
+		a.signed(r, "resolved by", add)
 	case journal.KindAlias:
 		add("goes on with what is recorded under %s", cell(r.Str("from")))
 	case journal.KindNote:
 	case journal.KindStep:
-		a.signed(r, add)
+		a.signed(r, "resolved by", add)
 	case journal.KindStart:
 		if r.Bool("once") {
 			add("at most once")
+		}
+		if until := timeIn(r, "until"); until != "" {
+			add("sleeps until %s", until)
+		}
+	case journal.KindWaiting:
+		if until := timeIn(r, "until"); until != "" {
+			add("until %s", until)
+		}
+	case journal.KindCancelled, journal.KindReopen:
+		a.signed(r, "by", add)
+	case journal.KindRetry:
+		add("is tried anew")
+		a.signed(r, "by", add)
+	case journal.KindCrash:
+		if others := r.Int("others"); others > 0 {
+			add("the process died while it and %s were under way", count(int(others), "other step"))
+		} else {
+			add("the process died while it was under way, %s in a row", count(int(r.Int("n")), "death"))
+		}
+	case journal.KindMeter:
+		if x, err := strconv.ParseFloat(string(r.Member("amount")), 64); err == nil {
+			add("%s %s", exactly(x), cell(r.Str("unit")))
 		}
 	case journal.KindExport:
 		add("ends an export of %s", count(int(r.Int("records")), "record"))
@@ -64,7 +88,9 @@ func (a *app) facts(r *journal.Record) string {
 		if from := r.Int("missing_from"); from > 0 {
 			add("records missing between %d and %d", from, r.Int("missing_to"))
 		}
-	case journal.KindFail, journal.KindComplete, journal.KindFailed, journal.KindInterrupted:
+	case journal.KindFail:
+		a.afterFailure(r, add)
+	case journal.KindComplete, journal.KindFailed, journal.KindInterrupted:
 	default:
 		add("not known to this version, %d bytes", len(r.Text))
 	}
@@ -83,10 +109,43 @@ func (a *app) facts(r *journal.Record) string {
 	return strings.Join(f, ", ")
 }
 
+// terms says under which limits an attempt works.
+func (a *app) terms(r *journal.Record, add func(format string, args ...any)) {
+	if at := timeIn(r, "deadline"); at != "" {
+		add("deadline %s", at)
+	}
+	fold := journal.NewFold()
+	fold.Apply(r)
+	for _, unit := range unitsOf(fold.Budget) {
+		add("budget %s %s", exactly(fold.Budget[unit]), cell(unit))
+	}
+}
+
+// afterFailure says what follows a failure.
+func (a *app) afterFailure(r *journal.Record, add func(format string, args ...any)) {
+	switch next := timeIn(r, "next"); {
+	case r.Bool("poison"):
+		add("poison")
+	case r.Bool("final"):
+		add("finally")
+	case next != "":
+		add("the next one at %s", next)
+	}
+}
+
+// timeIn returns the time that a member of a record says, "" if there is none.
+func timeIn(r *journal.Record, name string) string {
+	t, err := time.Parse(time.RFC3339Nano, r.Str(name))
+	if err != nil {
+		return ""
+	}
+	return t.UTC().Format(logTime)
+}
+
 // signed says who decided what a record says, and why.
-func (a *app) signed(r *journal.Record, add func(format string, args ...any)) {
+func (a *app) signed(r *journal.Record, how string, add func(format string, args ...any)) {
 	if by := r.Str("by"); by != "" {
-		add("resolved by %s", inline(by))
+		add("%s %s", how, inline(by))
 	}
 	if why := r.Str("reason"); why != "" {
 		add("because: %s", a.errorText(why))

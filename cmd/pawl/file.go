@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/journal"
@@ -36,8 +38,27 @@ func resolveFile(path string) (*target, error) {
 	}
 	if err != nil {
 		info = unreadable(path, err)
+	} else {
+		readMail(&info)
 	}
 	return &target{info: info, name: path, arg: quoteArg(path)}, nil
+}
+
+// readMail adds to what stands in the journal of a run in a store what waits in its inbox: a
+// cancellation that its owner has not heard of, or that has none.
+func readMail(info *runs.Info) {
+	home := homeOf(info.Path)
+	if _, err := os.Stat(strings.TrimSuffix(info.Path, ".jsonl") + ".inbox"); home == "" || err != nil {
+		return
+	}
+	s, err := pawl.Open(home, pawl.MustExist())
+	if err != nil {
+		return // the journal was read, and says what it says
+	}
+	defer s.Close()
+	if now, err := s.Inspect(context.Background(), info.ID); err == nil && now.UID == info.UID {
+		*info = now
+	}
 }
 
 // unreadable describes a file of which only the error is known.

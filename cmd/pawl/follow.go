@@ -90,7 +90,14 @@ func isOwned(t *target) (bool, error) {
 func (a *app) notFollowed(t *target, pos position) error {
 	p := &problem{exit: exitNotFinished, code: "not_finished", msg: fmt.Sprintf("%s is interrupted: nobody has it open", cell(t.name))}
 	p.hint = "start its program again and it goes on"
-	if pos.status == journal.Failed {
+	switch {
+	case pos.status == journal.Cancelled, t.info.Status == journal.Cancelled: // that may be in its inbox only
+		p.msg = fmt.Sprintf("%s is cancelled", cell(t.name))
+		p.hint = "to go on with it: pawl reopen " + t.arg
+	case pos.status == journal.Waiting:
+		p.msg = fmt.Sprintf("%s waits, and nobody has it open", cell(t.name))
+		p.hint = "see until when: pawl show " + t.arg
+	case pos.status == journal.Failed:
 		p.msg = fmt.Sprintf("%s failed", cell(t.name))
 		p.hint = "see why: pawl show " + t.arg
 	}

@@ -113,8 +113,8 @@ const refsHelp = `REF names a run or a file:
   2. Anything else is the ID of a run in the store, or the beginning of one if no
      other ID begins so. A whole ID always wins over a longer one.
 
-An ID that is not found is never created; the nearest ones are shown. What changes a run
-for good (resolve, clear, delete) needs its whole ID.
+An ID that is not found is never created; the nearest ones are shown. What decides about a
+run (resolve, cancel, reopen, retry, clear, delete) needs its whole ID.
 
   pawl show research                   a run of the store
   pawl show res                        the same, if no other ID begins with res
@@ -123,7 +123,8 @@ for good (resolve, clear, delete) needs its whole ID.
 
 const exitCodesHelp = `  0    ok
   1    failed, or a file was written by a newer pawl, or the answer to a question was no
-  2    usage: a wrong flag or argument, an ambiguous run ID, a directory that is no store
+  2    usage: a wrong flag or argument, an ambiguous run ID, a directory that is no store; or
+       there is nothing to do: a run is not cancelled (reopen), nothing has failed (retry)
   3    not found: no such run, file or store; nothing was created
   4    conflict: a run is owned by another process, or is complete, or was there before; a
        step has a result; or a file was replaced meanwhile. Nothing was changed
@@ -163,14 +164,21 @@ const jsonHelp = `Lists are {"kind":"RunList","version":1,"items":[…]}, one it
 are objects with kind and version. Members may be added, and are never renamed or
 removed within a version. A member that does not apply is null.
 
-  ls       RunList       items: id status run_kind labels parent owner attempts steps progress …
+  ls       RunList       items: id status run_kind labels parent owner attempts steps progress
+                         spent kept budget deadline_at wake_at cancelled …
   show     Run           the same and uid store maps unfinished input result_bytes
-  steps    StepList      items: key status map at_most_once tries started_at error note …
+  steps    StepList      items: key status map at_most_once tries started_at error final poison
+                         fails next_at until_at deaths spent note …
+           TryList       with a step; items: try status began_at ended_at took_seconds error
+                         final next_at; run step
   verify   Verification  items: id status records bytes torn path problem leftovers; ok
   repair   Repair        items: id status path problem refused records lost missing after
                          version original …; dry_run ok
   compact  Compaction    items: id path bytes_before bytes_after problem; ok
   resolve  Resolution    run step action by reason
+  cancel   Cancellation  run by reason at already owner
+  reopen   Reopening     run by reason cancelled
+  retry    Retry         run steps by reason
   clear    Clearing      id path original
   delete   Deletion      id path
   fork     Fork          id parent seq path
@@ -182,6 +190,6 @@ removed within a version. A member that does not apply is null.
   show --result  the recorded result, byte for byte
 
 Times are RFC 3339 in UTC with microseconds (…_at), durations are numbers of seconds
-(…_seconds), sizes are bytes. Problems are {"code","path","offset","seq","reason"}.
-Errors are on standard error, see pawl help exit-codes; standard output is then empty
-or whole JSON of what could be read.`
+(…_seconds), sizes are bytes, and what was spent is an object of numbers by unit. Problems
+are {"code","path","offset","seq","reason"}. Errors are on standard error, see pawl help
+exit-codes; standard output is then empty or whole JSON of what could be read.`

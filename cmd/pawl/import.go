@@ -129,7 +129,7 @@ func (a *app) notImported(ctx context.Context, arg string, err error) error {
 
 func (a *app) imported(t *target, f importFlags, warnings []string) {
 	if a.json {
-		a.out.json(importJSON{head{"Import", 1}, runView(t.info), t.info.UID, append([]string{}, warnings...)})
+		a.out.json(importJSON{head{"Import", 1}, runView(t.info, asleep(t.info)), t.info.UID, append([]string{}, warnings...)})
 		return
 	}
 	for _, w := range warnings {
@@ -144,7 +144,7 @@ func (a *app) imported(t *target, f importFlags, warnings []string) {
 	}
 	switch {
 	case t.info.Status == runs.Complete:
-		a.next(t)
+		a.next(t, details{})
 	case f.id != "" && t.info.Running > 0:
 		a.hint("%s under way and may be in doubt here: pawl show %s", count(t.info.Running, "step"), t.arg)
 	case f.id == "":

@@ -95,12 +95,23 @@ type position struct {
 func (p *position) see(r *journal.Record) {
 	p.seq, p.end = r.Seq, r.Offset+int64(len(r.Text))
 	switch r.Kind {
-	case journal.KindAttempt, journal.KindClear:
+	case journal.KindClear, journal.KindReopen:
 		p.status = journal.InProgress
 	case journal.KindComplete:
 		p.status = journal.Complete
+	case journal.KindCancelled:
+		p.status = journal.Cancelled
+	}
+	if p.status == journal.Cancelled {
+		return // whatever ends after that
+	}
+	switch r.Kind {
+	case journal.KindAttempt:
+		p.status = journal.InProgress
 	case journal.KindFailed:
 		p.status = journal.Failed
+	case journal.KindWaiting:
+		p.status = journal.Waiting
 	}
 }
 

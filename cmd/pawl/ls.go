@@ -29,22 +29,24 @@ func (a *app) lsCommand() *cobra.Command {
 		Short:   "List the runs of a store, newest activity first",
 		GroupID: "look",
 		Example: `  pawl ls
-  pawl ls --status failed,interrupted
+  pawl ls --status failed,interrupted,waiting
   pawl ls --label team=search --label tier=batch
   pawl ls --limit 20 --store ~/research/.pawl
   pawl ls checkpoints/*.json         checkpoint files instead of a store
   pawl ls --json | jq -r '.items[] | select(.status=="failed") | .id'`,
 		Long: `PROGRESS is items done of the Map that most steps belong to, else the number of
-finished steps. OWNER is the process that has the run open now.
+finished steps. OWNER is the process that has the run open now. SPENT is what it has used
+over all starts, if anything was metered; people see the money only.
 
 Runs that cannot be read are listed first, beside the good ones, and the exit code
 is 6 then (7, 3 or 1 if none of them is damaged), whatever --status and --label show.
 
 Statuses: running (a live process has it open), interrupted (in progress, and nobody
 has it open), complete, failed (its last attempt ended with an error; the next start
-tries again), damaged, newer (written by a newer pawl), unreadable (the system
-refuses, or it is no file), missing (one that was asked for beside others and is not
-there), in_progress (a checkpoint file that is not complete).`,
+tries again), waiting (it can go on at a time that pawl show tells), cancelled (until
+pawl reopen), damaged, newer (written by a newer pawl), unreadable (the system refuses,
+or it is no file), missing (one that was asked for beside others and is not there),
+in_progress (a checkpoint file that is not complete).`,
 		Annotations:       map[string]string{"exit": "3 no store · 6 a run is damaged"},
 		ValidArgsFunction: a.completeRefs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -170,7 +172,7 @@ func (a *app) collect(ctx context.Context, args []string) ([]listed, error) {
 
 func (a *app) listed(t *target) listed {
 	info := t.info
-	l := listed{view: runView(info), name: t.name, arg: t.arg, progress: progress(info), owner: owner(info), problem: problemText(info), err: info.Err}
+	l := listed{view: runView(info, asleep(info)), name: t.name, arg: t.arg, progress: progress(info), owner: owner(info), problem: problemText(info), err: info.Err}
 	if info.Err == nil && info.Status == runs.Complete {
 		l.problem = ""
 	}
@@ -197,15 +199,27 @@ func compareListed(x, y listed, by string) int {
 
 func (a *app) lsTable(items []listed) {
 	now := a.now()
+	head := []string{"ID", "STATUS", "PROGRESS", "UPDATED", "OWNER", "ERROR", "SPENT"}
+	metered := !a.out.tty // people need no column of dashes
+	for _, l := range items {
+		metered = metered || l.view.Spent != nil
+	}
+	if !metered {
+		head = head[:6]
+	}
 	rows := make([][]string, 0, len(items))
 	for _, l := range items {
 		updated, why := stamp(time.Time(l.view.UpdatedAt)), inline(l.problem)
 		if a.out.tty {
 			updated, why = age(time.Time(l.view.UpdatedAt), now), firstLine(l.problem)
 		}
-		rows = append(rows, []string{cell(l.name), a.out.status(l.view.Status), l.progress, updated, l.owner, cmp.Or(why, "-")})
+		row := []string{cell(l.name), a.out.status(l.view.Status), l.progress, updated, l.owner, cmp.Or(why, "-")}
+		if metered {
+			row = append(row, a.out.spent(l.view.Spent))
+		}
+		rows = append(rows, row)
 	}
-	a.out.table([]string{"ID", "STATUS", "PROGRESS", "UPDATED", "OWNER", "ERROR"}, rows, 5, 0)
+	a.out.table(head, rows, 5, 0)
 }
 
 // badRuns is how a list ends of which some runs cannot be read.

@@ -1,12 +1,13 @@
 // Command pawl looks at runs: what is done, what is under way, what failed, and
 // whether the files are sound. It reads beside live owners, takes no lock and
-// changes nothing; only repair, compact, resolve, clear, delete and import do, of runs that
-// nobody owns.
+// changes nothing; only repair, compact, resolve, reopen, retry, clear, delete and import do,
+// of runs that nobody owns, and cancel, of any.
 //
 //	pawl ls                list the runs of a store
 //	pawl show RUN          everything about one run
 //	pawl log -f RUN        its history, as it grows
 //	pawl resolve RUN STEP  say of a step in doubt whether it happened
+//	pawl cancel RUN        stop it, whoever works on it
 //	pawl demo              a job that is killed and goes on
 //
 // See pawl help, and README.md for its JSON.
@@ -108,7 +109,8 @@ func (a *app) command() *cobra.Command {
 		&cobra.Group{ID: "more", Title: "More"},
 	)
 	root.AddCommand(a.lsCommand(), a.showCommand(), a.logCommand(), a.stepsCommand(), a.verifyCommand(),
-		a.repairCommand(), a.compactCommand(), a.resolveCommand(), a.clearCommand(), a.deleteCommand(),
+		a.repairCommand(), a.compactCommand(), a.resolveCommand(), a.cancelCommand(), a.reopenCommand(),
+		a.retryCommand(), a.clearCommand(), a.deleteCommand(),
 		a.forkCommand(), a.exportCommand(), a.importCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
 	root.AddCommand(topics()...)
 	root.SetHelpFunc(a.help)

@@ -30,6 +30,7 @@ import (
 //	compacting   the same, and then the journal is compacted
 //	big N SIZE   N steps of SIZE bytes each; then the run is let go
 //	empty        a store without runs
+//	…            more, in mkrun_limits_test.go
 //
 // and, with a file in place of a store, checkpoints saved twice: file, file-complete,
 // file-exact (a result that is not compact), state and state-complete; and saved more
@@ -99,6 +100,9 @@ func mkrun(args []string) error {
 		}
 		return big(ctx, s, id, n, size)
 	default:
+		if mklimited(ctx, s, id, args[2]) {
+			return nil
+		}
 		return fmt.Errorf("unknown state %q", args[2])
 	}
 	_, err = pawl.Do(ctx, s, id, fn, opts...)

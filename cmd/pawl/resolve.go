@@ -93,7 +93,7 @@ func (a *app) resolveStep(cmd *cobra.Command, id, key string, f resolveFlags) er
 	if err != nil {
 		return &problem{msg: cell(t.name), err: err}
 	}
-	if err := a.mustBeStep(t, steps, key, "in_doubt", "is in doubt"); err != nil {
+	if err := a.mustBeStep(t, steps, key, "in_doubt"); err != nil {
 		return err
 	}
 	v := resolutionJSON{head: head{"Resolution", 1}, Run: t.name, Step: key, Action: "done", By: f.who(), Reason: text(f.reason)}

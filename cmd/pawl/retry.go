@@ -70,7 +70,7 @@ func (a *app) retry(ctx context.Context, arg string, step []string, by signature
 		if err != nil {
 			return &problem{msg: cell(t.name), err: err}
 		}
-		if err := a.mustBeStep(t, steps, key, "failed", "failed"); err != nil {
+		if err := a.mustBeStep(t, steps, key, "failed"); err != nil {
 			return err
 		}
 	}

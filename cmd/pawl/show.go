@@ -23,8 +23,13 @@ func (a *app) showCommand() *cobra.Command {
   pawl show research --json | jq .steps`,
 		Long: `REF is a run ID, the beginning of one, or a path, see pawl help refs. A step in doubt
 was under way when its process died: it may have happened. The next start runs it again,
-unless it may run at most once (pawl.AtMostOnce): then what to type is shown. Results are
-never shown unless asked for with --result.`,
+unless it may run at most once (pawl.AtMostOnce): then what to type is shown, as it is for
+steps that failed finally or are poison. Results are never shown unless asked for with
+--result.
+
+What was metered (package meter) is summed over all starts: spent, of how much if there is
+a budget, and kept, which is what the finished steps used and the next start does not pay
+again.`,
 		Annotations:       map[string]string{"exit": "3 not found · 5 --result: not complete · 6 damaged"},
 		Args:              oneRef,
 		ValidArgsFunction: a.completeRef,
@@ -60,6 +65,17 @@ func (d details) unresolved() int {
 	return n
 }
 
+// asleep counts the steps that wait for a time.
+func (d details) asleep() int {
+	n := 0
+	for _, s := range d.steps {
+		if s.Status == statusSleeping {
+			n++
+		}
+	}
+	return n
+}
+
 // read collects the details. Of a damaged run it takes what stands before the
 // damage.
 func (t *target) read(ctx context.Context) (details, error) {
@@ -85,6 +101,7 @@ func (t *target) read(ctx context.Context) (details, error) {
 			t.info.Attempts, t.info.Records, t.info.Updated = int(fold.Attempts), fold.Records, fold.LastAt()
 			c := fold.Counts()
 			t.info.Done, t.info.Failed, t.info.Running, t.info.Took = c.Done, c.Failed, c.Running, c.Took
+			t.info.Spent, t.info.Kept, t.info.Budget, t.info.Deadline = fold.SpentSoFar(), c.Used, fold.Budget, fold.Deadline
 		}
 	}
 	if t.info.Err == nil {
@@ -147,7 +164,7 @@ type showJSON struct {
 	UID         *string         `json:"uid"`
 	Store       *string         `json:"store"`
 	Maps        []mapJSON       `json:"maps"`
-	Unfinished  []stepView      `json:"unfinished"` // steps that failed, are running, or in doubt
+	Unfinished  []stepView      `json:"unfinished"` // steps that failed, are running, sleep, or are in doubt
 	Input       json.RawMessage `json:"input"`
 	ResultBytes *int            `json:"result_bytes"`
 	Warnings    []string        `json:"warnings"`
@@ -163,7 +180,7 @@ func (a *app) show(ctx context.Context, t *target) error {
 	}
 	if a.json {
 		v := showJSON{
-			head: head{"Run", 1}, runJSON: runView(t.info), UID: text(t.info.UID), Store: text(t.store),
+			head: head{"Run", 1}, runJSON: runView(t.info, d.asleep()), UID: text(t.info.UID), Store: text(t.store),
 			Maps: []mapJSON{}, Unfinished: d.steps, Input: raw(t.info.Input), Warnings: append([]string{}, t.info.Warnings...),
 		}
 		if v.Unfinished == nil {
@@ -179,10 +196,10 @@ func (a *app) show(ctx context.Context, t *target) error {
 		a.out.json(v)
 	} else {
 		a.out.fields(a.describe(t, d))
-		if n := d.unresolved(); n > 0 && statusOf(t.info) != statusRunning {
+		if n := d.unresolved(); n > 0 && statusOf(t.info) != statusRunning && statusOf(t.info) != statusCancelled {
 			a.hint("find out whether %s happened, and say so with pawl resolve; then start its program again", count(n, "step"))
 		} else {
-			a.next(t)
+			a.next(t, d)
 		}
 	}
 	if t.info.Err != nil {

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/pawlgo/pawl/journal"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // stepView is a step as it is shown.
@@ -25,7 +27,14 @@ type stepView struct {
 	Seq         int64           `json:"seq"` // newest record
 	Bytes       int64           `json:"bytes"`
 	Error       *string         `json:"error"`
-	Note        json.RawMessage `json:"note"` // the newest, null if none or larger than 4 KiB
+	Final       bool            `json:"final"`    // failed for good: not tried again before pawl retry
+	Poison      bool            `json:"poison"`   // for good since its processes died
+	Fails       int64           `json:"fails"`    // tries of the present series that failed
+	NextAt      jsonTime        `json:"next_at"`  // when the next try of the series is due
+	UntilAt     jsonTime        `json:"until_at"` // when it ends, of a sleep that has begun
+	Deaths      int64           `json:"deaths"`   // in a row at which it was under way alone
+	Spent       amounts         `json:"spent"`    // over all its tries, without the steps inside it
+	Note        json.RawMessage `json:"note"`     // the newest, null if none or larger than 4 KiB
 
 	took  time.Duration
 	first int64
@@ -75,10 +84,61 @@ func readSteps(ctx context.Context, path string, owned bool) ([]stepView, *journ
 				v.Status = "in_doubt"
 			}
 		}
+		v.troubles(fold, s)
 		views = append(views, v)
 	}
 	slices.SortFunc(views, func(x, y stepView) int { return cmp.Compare(x.first, y.first) })
 	return views, fold, err
+}
+
+// troubles sets what is known of a step beyond its last record.
+func (v *stepView) troubles(fold *journal.Fold, s *journal.Step) {
+	v.Final = s.Final && s.Status == journal.StepFailed
+	if t := fold.Trouble[v.Key]; t != nil {
+		v.Poison, v.Fails, v.NextAt, v.UntilAt, v.Deaths = t.Poison, t.Fails, jsonTime(t.Next), jsonTime(t.Until), t.Deaths
+		if s.Status == journal.StepRunning && !t.Until.IsZero() {
+			v.Status = statusSleeping // nothing of it is in doubt
+		}
+	}
+	for _, used := range fold.Used(v.Key) {
+		if v.Spent == nil {
+			v.Spent = amounts{}
+		}
+		v.Spent[used.Unit] = min(used.All, math.MaxFloat64)
+	}
+}
+
+// asleep counts the sleeps among the steps of a run that have no end.
+func asleep(info runs.Info) (n int) {
+	if info.Err != nil || info.Running == 0 || isCheckpoint(info) {
+		return 0
+	}
+	fold, _, err := journal.Read(info.Path)
+	if err != nil {
+		return 0 // changed since; what is wrong shows elsewhere
+	}
+	for key, t := range fold.Trouble {
+		if s := fold.Steps[key]; s != nil && s.Status == journal.StepRunning && !t.Until.IsZero() {
+			n++
+		}
+	}
+	return min(n, info.Running)
+}
+
+// next is what becomes of a step that failed, or when it ends if it sleeps: a word and a time,
+// "-" for nothing to say.
+func (v *stepView) next(show func(time.Time) string) string {
+	switch {
+	case v.Poison:
+		return "poison"
+	case v.Final:
+		return "final"
+	case v.Status == statusSleeping:
+		return "until " + show(time.Time(v.UntilAt))
+	case !time.Time(v.NextAt).IsZero():
+		return "retry " + show(time.Time(v.NextAt))
+	}
+	return "-"
 }
 
 // readNote returns the text of a note in one line, nil if there is none or it is large. What

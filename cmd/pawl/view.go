@@ -18,15 +18,20 @@ const (
 	statusInProgress  = "in_progress" // a checkpoint file that is not complete: it does not say whether someone works on it
 	statusComplete    = "complete"
 	statusFailed      = "failed"
+	statusWaiting     = "waiting"   // its last attempt ended since it has to wait
+	statusCancelled   = "cancelled" // somebody cancelled it
 	statusDamaged     = "damaged"
 	statusNewer       = "newer"      // written by a newer pawl
 	statusUnreadable  = "unreadable" // the operating system refuses, or it is no file
 	statusMissing     = "missing"    // there is no such run or file, and there are others to look at
 )
 
+// statusSleeping is a step that waits for a time.
+const statusSleeping = "sleeping"
+
 var statuses = []string{
 	statusRunning, statusInterrupted, statusInProgress, statusComplete, statusFailed,
-	statusDamaged, statusNewer, statusUnreadable, statusMissing,
+	statusWaiting, statusCancelled, statusDamaged, statusNewer, statusUnreadable, statusMissing,
 }
 
 func statusOf(info runs.Info) string {
@@ -52,8 +57,8 @@ func statusOf(info runs.Info) string {
 
 var symbols = map[string]string{
 	statusRunning: "▶", statusInterrupted: "⏸", statusInProgress: "▷", statusComplete: "✓", statusFailed: "✗",
-	statusDamaged: "!", statusNewer: "!", statusUnreadable: "!", statusMissing: "!",
-	"done": "✓", "in_doubt": "?", "ok": "✓", "torn": "~", statusRepairable: "!", statusRepaired: "✓", statusOwned: "▶",
+	statusWaiting: "◷", statusSleeping: "◷", statusCancelled: "■", statusDamaged: "!", statusNewer: "!", statusUnreadable: "!", statusMissing: "!",
+	"done": "✓", "in_doubt": "?", "cut_short": "✂", "ok": "✓", "torn": "~", statusRepairable: "!", statusRepaired: "✓", statusOwned: "▶",
 }
 
 // status shows a status word: with a symbol on a terminal.
@@ -67,6 +72,8 @@ func (o *output) status(word string) string {
 		text = "in progress"
 	case "in_doubt":
 		text = "in doubt"
+	case "cut_short":
+		text = "cut short"
 	}
 	if s := symbols[word]; s != "" {
 		return s + " " + text
@@ -121,24 +128,30 @@ func problemText(info runs.Info) string {
 // The JSON of a run. Every member is always there; what does not apply is null.
 type (
 	runJSON struct {
-		ID          *string      `json:"id"`
-		Status      string       `json:"status"`
-		RunKind     *string      `json:"run_kind"`
-		Labels      labels       `json:"labels"`
-		Parent      *parentJSON  `json:"parent"` // of a fork
-		Owner       *ownerJSON   `json:"owner"`
-		Attempts    int          `json:"attempts"`
-		Steps       stepsJSON    `json:"steps"`
-		Progress    *mapJSON     `json:"progress"` // of the Map that most steps belong to
-		TookSeconds float64      `json:"took_seconds"`
-		CreatedAt   jsonTime     `json:"created_at"`
-		UpdatedAt   jsonTime     `json:"updated_at"`
-		Error       *string      `json:"error"`
-		Records     int64        `json:"records"`
-		Bytes       int64        `json:"bytes"`
-		TornBytes   int64        `json:"torn_bytes"`
-		Path        string       `json:"path"`
-		Problem     *problemJSON `json:"problem"`
+		ID          *string       `json:"id"`
+		Status      string        `json:"status"`
+		RunKind     *string       `json:"run_kind"`
+		Labels      labels        `json:"labels"`
+		Parent      *parentJSON   `json:"parent"` // of a fork
+		Owner       *ownerJSON    `json:"owner"`
+		Attempts    int           `json:"attempts"`
+		Steps       stepsJSON     `json:"steps"`
+		Progress    *mapJSON      `json:"progress"` // of the Map that most steps belong to
+		TookSeconds float64       `json:"took_seconds"`
+		Spent       amounts       `json:"spent"`  // over all starts, by unit
+		Kept        amounts       `json:"kept"`   // of that, what the finished steps used: a start does not pay it again
+		Budget      amounts       `json:"budget"` // what the newest start may use in all
+		DeadlineAt  jsonTime      `json:"deadline_at"`
+		WakeAt      jsonTime      `json:"wake_at"` // of a waiting run, null if that is not known
+		Cancelled   *decisionJSON `json:"cancelled"`
+		CreatedAt   jsonTime      `json:"created_at"`
+		UpdatedAt   jsonTime      `json:"updated_at"`
+		Error       *string       `json:"error"`
+		Records     int64         `json:"records"`
+		Bytes       int64         `json:"bytes"`
+		TornBytes   int64         `json:"torn_bytes"`
+		Path        string        `json:"path"`
+		Problem     *problemJSON  `json:"problem"`
 	}
 	parentJSON struct {
 		ID  string `json:"id"`
@@ -151,10 +164,11 @@ type (
 		Since jsonTime `json:"since"`
 	}
 	stepsJSON struct {
-		Done    int `json:"done"`
-		Failed  int `json:"failed"`
-		Running int `json:"running"`  // under way in a live process
-		InDoubt int `json:"in_doubt"` // under way when the process died
+		Done     int `json:"done"`
+		Failed   int `json:"failed"`
+		Running  int `json:"running"`  // under way in a live process
+		InDoubt  int `json:"in_doubt"` // under way when the process died
+		Sleeping int `json:"sleeping"` // waiting for a time
 	}
 	mapJSON struct {
 		Map    string `json:"map"`
@@ -181,18 +195,21 @@ func (l labels) have(want labels) bool {
 	return true
 }
 
-func runView(info runs.Info) runJSON {
+// runView is a run of whose steps so many sleep.
+func runView(info runs.Info, asleep int) runJSON {
 	v := runJSON{
 		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Labels: info.Labels, Parent: parentOf(info), Attempts: info.Attempts,
-		Steps: stepsJSON{Done: info.Done, Failed: info.Failed}, TookSeconds: seconds(info.Took),
+		Steps: stepsJSON{Done: info.Done, Failed: info.Failed, Sleeping: asleep}, TookSeconds: seconds(info.Took),
+		Spent: amountsOf(info.Spent), Kept: amountsOf(info.Kept), Budget: amountsOf(info.Budget),
+		DeadlineAt: jsonTime(info.Deadline), WakeAt: jsonTime(info.WakeAt), Cancelled: decisionOf(info.Cancel),
 		CreatedAt: jsonTime(info.Created), UpdatedAt: jsonTime(info.Updated), Error: text(info.Error),
 		Records: info.Records, Bytes: info.Size, TornBytes: info.Torn, Path: info.Path,
 	}
 	if info.Owner != nil {
 		v.Owner = &ownerJSON{info.Owner.Host, info.Owner.PID, jsonTime(info.Owner.Since)}
-		v.Steps.Running = info.Running
+		v.Steps.Running = info.Running - asleep
 	} else {
-		v.Steps.InDoubt = info.Running
+		v.Steps.InDoubt = info.Running - asleep
 	}
 	if m := mainMap(info); m != nil {
 		v.Progress = &mapJSON{m.Key, m.Done, m.Failed, m.Total}

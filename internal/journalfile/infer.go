@@ -52,7 +52,11 @@ func (n *inference) infer(r *journal.Record) {
 	if ends && n.begun(r) {
 		return // it began before records went missing, and ends now
 	}
-	if key := n.outermostDone(r.Key); key != "" {
+	at := r.Key
+	if r.Kind == journal.KindEpoch {
+		at = r.Key[:max(0, strings.LastIndexByte(r.Key, '/'))] // it begins its own key anew itself
+	}
+	if key := n.outermostDone(at); key != "" {
 		// Only in a new epoch something happens at a step that has a result, or inside it.
 		epoch := n.fold.NextEpoch(key) + n.lost
 		why := fmt.Sprintf("a record that began %q anew", key)
@@ -75,10 +79,12 @@ func (n *inference) insert(r *journal.Record, body []byte, what string) {
 	n.said = append(n.said, fmt.Sprintf("%s is missing before record %d", what, r.Seq))
 }
 
-// begun reports whether the try that a record ends was begun by one that is there.
+// begun reports whether the try that a record ends was begun by one that is there. What
+// somebody said to be its result may be said anew.
 func (n *inference) begun(r *journal.Record) bool {
 	s := n.fold.Steps[r.Key]
-	return s != nil && s.Status == journal.StepRunning && s.Tries == r.Int("try")
+	return s != nil && s.Tries == r.Int("try") &&
+		(s.Status == journal.StepRunning || s.Status == journal.StepDone && r.Kind == journal.KindStep && r.Member("by") != nil)
 }
 
 // outermostDone returns the outermost of key and the keys around it that has a result

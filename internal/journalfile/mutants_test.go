@@ -20,7 +20,7 @@ type mutant struct {
 
 // quickMutants are such that make test runs too. By rule: 8, a claim that is too high; 9, no
 // padding; 3, poison forgotten; 6, a compaction's file not flushed; 5, the cut not flushed; 12, 14,
-// fill not skipped; 17, the file not compared with its path; and a repair that drops a record.
+// fill not skipped; 17, the file not compared with its path, nor its end read back, nor any of that behind the flush; and a repair that drops a record.
 var quickMutants = []mutant{
 	{"internal/journalfile/file.go", "j.crc, j.seq+1, known, body, j.end)", "j.crc, j.seq+1, j.seq, body, j.end)", "internal/journalfile", crash},
 	{"internal/journalfile/file.go", "(end-1)%sector == 0", "false", "journal", "TestDamage"},
@@ -30,6 +30,8 @@ var quickMutants = []mutant{
 	{"internal/journalfile/repair.go", "return w.add(r.Moved())", "if r.Seq == 7 {\n\t\t\treturn nil\n\t\t}\n\t\treturn w.add(r.Moved())", "internal/journalfile", "TestRepairKeepsWhatIsWhole"},
 	{"journal/scan.go", "s.pos += newlines(s.buf[s.pos:])", "s.pos += newlines(s.buf[s.pos:s.pos])", "journal", "TestCrashImages"},
 	{"internal/journalfile/file.go", "if err := j.checkIdentity(); err != nil {\n\t\treturn journal.Span{}, err\n\t}", "", "internal/journalfile", replaced},
+	{"internal/journalfile/look.go", "return j.readBack()", "return nil", "internal/journalfile", replaced},
+	{"internal/journalfile/file.go", "if err := j.checkIdentity(); err != nil {\n\t\tif !", "if err := j.checkIdentity(); err != nil && false {\n\t\tif !", "internal/journalfile", flushing},
 	{"internal/vfs/retry.go", "if errors.Is(err, syscall.ESTALE) {", "if errors.Is(err, syscall.ESTALE) && false {", "internal/journalfile", "TestStaleWhileOpening"},
 }
 
@@ -38,7 +40,7 @@ var quickMutants = []mutant{
 var mutants = []mutant{
 	{"internal/journalfile/file.go", "j.durable = max(j.durable, upTo)", "j.durable = max(j.durable, upTo+1)", "internal/journalfile", crash},
 	{"internal/journalfile/file.go", "upTo, err := j.seq, j.err", "upTo, err := j.seq+8, j.err", "internal/journalfile", crash},
-	{"internal/journalfile/file.go", "if errors.Is(err, ErrReplaced) {\n\t\tj.err = err", "if false {\n\t\tj.err = err", "internal/journalfile", replaced},
+	{"internal/journalfile/look.go", "if errors.Is(err, ErrReplaced) {\n\t\tj.err = err", "if false {\n\t\tj.err = err", "internal/journalfile", replaced},
 	{"internal/journalfile/file.go", "if err := j.undo(err); errors.Is(err, ErrInDoubt) {\n\t\t\treturn err\n\t\t}", "", "internal/journalfile", faulty},
 	{"internal/journalfile/create.go", "return SyncDir(j.fs, dirOf(j.path), warn)", "return nil", "internal/journalfile", crash},
 	{"internal/journalfile/open.go", "if changed {", "if changed && false {", "internal/journalfile", faulty},

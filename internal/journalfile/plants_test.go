@@ -32,6 +32,7 @@ const (
 	crash      = "TestCrashEveryOperation"
 	faulty     = "TestFaults"
 	replaced   = "TestReplaced"
+	flushing   = "TestReplacedDuringTheFlush"
 	compacting = "TestCrashWhileCompacting"
 	folios     = "TestOpenDropsLargeFolios"
 )

@@ -1,6 +1,7 @@
 package journalfile_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pawlgo/pawl/internal/crashfs"
 	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -27,6 +29,30 @@ var replacements = []struct {
 	{"truncated", func(base *crashfs.FS, text []byte) error { return resize(base, 300) }},
 	{"emptied", func(base *crashfs.FS, text []byte) error { return resize(base, 0) }},
 	{"appended to", func(base *crashfs.FS, text []byte) error { return resize(base, int64(len(text))+1) }},
+	// In place: the inode stays, and since the file is filled ahead, the length as well.
+	{"an older backup copied over it", func(base *crashfs.FS, text []byte) error { return overwrite(base, older(text), 0) }},
+	{"another line in the place of the last", func(base *crashfs.FS, text []byte) error {
+		return overwrite(base, []byte("0123abcd"), bytes.LastIndex(text, []byte(line.Prefix))+len(line.Prefix))
+	}},
+	{"a line more, where the fill was", func(base *crashfs.FS, text []byte) error {
+		return overwrite(base, []byte(line.Prefix), len(bytes.TrimRight(text, "\n"))+1)
+	}},
+}
+
+// older is what a journal was when it had one record: as long as now, as it was filled ahead.
+func older(text []byte) []byte {
+	first := bytes.IndexByte(text, '\n')
+	return append(bytes.Clone(text[:first]), bytes.Repeat([]byte("\n"), len(text)-first)...)
+}
+
+// overwrite writes into the journal, as cp and rsync --inplace do.
+func overwrite(base *crashfs.FS, b []byte, off int) error {
+	f, err := base.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, int64(off))
+	return errors.Join(err, f.Close())
 }
 
 func resize(base *crashfs.FS, size int64) error {
@@ -41,31 +67,45 @@ func resize(base *crashfs.FS, size int64) error {
 // acknowledges anything, touches nothing, and stays away.
 func checkReplaced(wrap func(vfs.FS) vfs.FS) error {
 	for _, c := range replacements {
-		s := newStory(noCrash(&model{wrap: wrap}), 1)
-		if err := errors.Join(s.create(), s.append(100, true), s.append(100, false)); err != nil {
-			return err
-		}
-		if err := c.do(s.base, s.base.AppendBytes(nil, path)); err != nil {
-			return err
-		}
-		before := s.base.Hash()
-		for range 2 {
-			if _, err := s.j.Append(body(journal.KindStep, 9, 10), true); !errors.Is(err, journalfile.ErrReplaced) {
-				return fmt.Errorf("%s: appending: %v", c.name, err)
+		for _, size := range []int{100, 6000} { // 6000 are read back in two pieces
+			s := newStory(noCrash(&model{wrap: wrap}), 1)
+			if err := errors.Join(s.create(), s.append(100, true), s.append(size, false)); err != nil {
+				return err
+			}
+			if err := c.do(s.base, s.base.AppendBytes(nil, path)); err != nil {
+				return err
+			}
+			if err := checkStaysAway(s.base, s.j); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
-		if err := s.j.Sync(); !errors.Is(err, journalfile.ErrReplaced) {
-			return fmt.Errorf("%s: flushing: %v", c.name, err)
+	}
+	return nil
+}
+
+// checkStaysAway demands of the owner of a journal that was replaced that it says so to whoever
+// asks, and writes nothing.
+func checkStaysAway(base *crashfs.FS, j *journalfile.File) error {
+	before := base.Hash()
+	for range 2 {
+		if _, err := j.Append(body(journal.KindStep, 9, 10), true); !errors.Is(err, journalfile.ErrReplaced) {
+			return fmt.Errorf("appending: %v", err)
 		}
-		if _, err := s.j.Compact(func(string) {}); !errors.Is(err, journalfile.ErrReplaced) {
-			return fmt.Errorf("%s: compacting: %v", c.name, err)
-		}
-		if err := s.j.Close(); err != nil {
-			return fmt.Errorf("%s: close: %w", c.name, err)
-		}
-		if s.base.Hash() != before {
-			return fmt.Errorf("%s: something was written", c.name)
-		}
+	}
+	if err := j.Check(); !errors.Is(err, journalfile.ErrReplaced) {
+		return fmt.Errorf("looking: %v", err)
+	}
+	if err := j.Flush(j.Seq()); j.Durable() < j.Seq() && !errors.Is(err, journalfile.ErrReplaced) {
+		return fmt.Errorf("flushing: %v", err)
+	}
+	if _, err := j.Compact(quiet); !errors.Is(err, journalfile.ErrReplaced) {
+		return fmt.Errorf("compacting: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	if base.Hash() != before {
+		return errors.New("something was written")
 	}
 	return nil
 }
