@@ -163,34 +163,48 @@ func (r *Run) listen() {
 func (r *Run) takeMail() error {
 	r.mailMu.Lock()
 	defer r.mailMu.Unlock()
-	mail, err := r.store.cancellation(r.id, r.fold)
-	if mail == nil {
-		if err != nil {
-			return &RunError{Op: "read the inbox of", RunID: r.id, Err: err, Hint: "nothing was changed"}
-		}
-		return nil
-	}
 	r.mu.Lock()
-	known := r.fold.Mail == mail.Mail
+	uid := r.fold.Header.UID
+	r.mu.Unlock()
+	mail, err := inbox.Read(r.store.dir.FS, r.store.dir.Inbox(r.id), uid)
+	if err != nil {
+		err = &RunError{Op: "read the inbox of", RunID: r.id, Err: err, Hint: "nothing was changed"}
+	}
+	for i := range mail {
+		switch e := &mail[i]; e.Kind {
+		case inbox.KindCancel:
+			err = errors.Join(r.takeCancel(e), err)
+		case inbox.KindAnswer:
+			err = errors.Join(r.takeAnswer(e), err)
+		}
+	}
+	return err
+}
+
+// takeCancel takes a cancellation into the journal.
+func (r *Run) takeCancel(e *inbox.Entry) error {
+	r.mu.Lock()
+	known := r.fold.Mail == e.Mail
 	if !known {
-		r.cancelled = cancelError(r.id, journal.Decision{By: mail.By, Reason: mail.Reason, At: mail.At})
+		r.cancelled = cancelError(r.id, journal.Decision{By: e.By, Reason: e.Reason, At: e.At})
 	}
 	why := r.cancelled
 	r.mu.Unlock()
-	if !known {
-		r.endContexts(why) // first: whoever works should stop, a flush takes its time
-		none := func() error { return nil }
-		err = r.record(cancelled(mail).Bytes(), true, none, func(f *journal.Fold, span journal.Span) {
-			f.CancelRun(mail.By, mail.Reason, mail.Mail, mail.At, span.Seq)
-		})
-		if errors.Is(err, ErrComplete) || errors.Is(err, ErrClosed) {
-			return nil // too late; the next owner reads it
-		}
-		if err != nil {
-			return r.writeError("cancel", "", err)
-		}
+	if known {
+		return r.store.taken(r.id, e)
 	}
-	return r.store.taken(r.id, mail)
+	r.endContexts(why) // first: whoever works should stop, a flush takes its time
+	none := func() error { return nil }
+	err := r.record(cancelled(e).Bytes(), true, none, func(f *journal.Fold, span journal.Span) {
+		f.CancelRun(e.By, e.Reason, e.Mail, e.At, span.Seq)
+	})
+	if errors.Is(err, ErrComplete) || errors.Is(err, ErrClosed) {
+		return nil // too late; the next owner reads it
+	}
+	if err != nil {
+		return r.writeError("cancel", "", err)
+	}
+	return r.store.taken(r.id, e)
 }
 
 // stoppedBy returns the error of a run that was cancelled while it was open, nil if it was not.

@@ -95,6 +95,9 @@ func (r *Run) Complete(v any) error {
 	if keys := r.underWay(); len(keys) > 0 {
 		return &RunError{Op: "complete", RunID: r.id, Key: keys[0], Err: fmt.Errorf("%w: %d steps are under way", ErrInvalid, len(keys)), Hint: "complete a run when its steps have ended"}
 	}
+	if key := r.openQuestion(); key != "" {
+		return &RunError{Op: "complete", RunID: r.id, Key: key, Err: fmt.Errorf("%w: the question that this run has asked waits for an answer", ErrInvalid), Hint: "return the error of Await; the run stays resumable"}
+	}
 	b := line.NewBody(journal.KindComplete, "", r.store.now())
 	if n := r.unasked(); n > 0 {
 		b.Int("unasked", int64(n))
@@ -133,6 +136,20 @@ func (r *Run) underWay() []string {
 	}
 	sort.Strings(keys)
 	return keys
+}
+
+// openQuestion returns the key of a question that this attempt has asked and that has no answer,
+// "" if there is none.
+func (r *Run) openQuestion() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	open := ""
+	for _, key := range r.fold.Questions() {
+		if _, asked := r.asked[key]; asked && (open == "" || key < open) {
+			open = key
+		}
+	}
+	return open
 }
 
 // drain lets no further step begin and waits for those under way.

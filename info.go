@@ -230,7 +230,7 @@ func readRun(fsys vfs.FS, path, lockPath string) (runs.Info, *journal.Fold, erro
 	info.Status, info.Attempts, info.Error = fold.Status, int(fold.Attempts), fold.Error
 	info.Records, info.Updated, info.Torn = fold.Records, fold.LastAt(), tail.Torn
 	c := fold.Counts()
-	info.Done, info.Failed, info.Running, info.Took = c.Done, c.Failed, c.Running, c.Took
+	info.Done, info.Failed, info.Running, info.Waiting, info.Took = c.Done, c.Failed, c.Running, c.Waiting, c.Took
 	info.Spent, info.Kept, info.Budget = fold.SpentSoFar(), c.Used, fold.Budget
 	info.Deadline, info.WakeAt = fold.Deadline, fold.WakeAt
 	if fold.Status == journal.Cancelled {

@@ -29,10 +29,12 @@ type Run struct {
 	progress func(runs.Progress)
 	progMu   sync.Mutex
 	lenient  bool           // AllowUnknown
+	anyInput bool           // IgnoreInput
 	yield    *time.Duration // longest wait that is waited for, nil if all are
 	terms    terms
 	ward     *ward // nil but behind a death with several steps under way
 
+	answers   answers        // for those who wait for them
 	mailMu    sync.Mutex     // held while mail is taken
 	mail      sync.WaitGroup // goroutines that take it
 	deaf      func()         // ends listening for mail and waits for those
@@ -49,6 +51,7 @@ type Run struct {
 	states map[string]*runState
 	live   map[string]uint64 // tries under way, by the keys of their steps
 	lives  uint64            // tries so far
+	gone   uint64            // how often something was begun anew or renamed so far
 
 	// order is held while a record is written that depends on which tries are under way, or
 	// that decides it: an epoch.
@@ -119,10 +122,10 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 	if name, bad := badLabel(c.labels); bad {
 		return nil, &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a label needs a name and a value, in UTF-8 and at most %d bytes each: %q", ErrInvalid, maxLabel, s.shown(name))}
 	}
-	if err := c.checkTerms(id); err != nil {
+	if err := c.checkTerms(s, id); err != nil {
 		return nil, err
 	}
-	r := &Run{store: s, id: id, yield: c.yield, states: map[string]*runState{}, live: map[string]uint64{}, progress: c.progress, lenient: c.allowUnknown, asked: map[string]stepState{}, nested: map[string][]string{}}
+	r := &Run{store: s, id: id, yield: c.yield, states: map[string]*runState{}, live: map[string]uint64{}, progress: c.progress, lenient: c.allowUnknown, anyInput: c.ignoreInput, asked: map[string]stepState{}, nested: map[string][]string{}}
 	r.idle = sync.NewCond(&r.mu)
 	if err := r.open(c, input); err != nil {
 		if r.deaf != nil {
@@ -136,6 +139,7 @@ func (s *Store) Begin(ctx context.Context, id string, opts ...RunOption) (*Run, 
 		}
 		return nil, err
 	}
+	r.letRunInputPass(input)
 	return r, nil
 }
 
@@ -235,7 +239,7 @@ func (r *Run) checkHeader(path string, h journal.Header, input value.Fingerprint
 		return r.openError(path, fmt.Errorf("%w: the file holds run %q", ErrCorrupt, h.RunID))
 	case h.Store != r.store.dir.UID:
 		return &RunError{Op: "open", RunID: r.id, Path: path, Err: fmt.Errorf("%w: the run belongs to another store (%s, this is %s)", ErrConflict, h.Store, r.store.dir.UID), Hint: "nothing was changed; a run comes into a store with pawl import, not by copying its file"}
-	case input.Digest != "" && h.InputDigest != "" && input.Digest != h.InputDigest:
+	case input.Digest != "" && h.InputDigest != "" && input.Digest != h.InputDigest && !r.anyInput:
 		return &RunError{Op: "open", RunID: r.id, Err: inputChanged(h.Input, h.Outline, input), Hint: "nothing ran; the run is as it was. Start it with the input it was created with, or use another run ID"}
 	}
 	return nil

@@ -15,6 +15,9 @@ import (
 type waitError struct{ at time.Time }
 
 func (e *waitError) Error() string {
+	if e.at.IsZero() {
+		return ErrWaiting.Error() + " for an answer"
+	}
 	return fmt.Sprintf("%v until %s", ErrWaiting, e.at.UTC().Format(time.RFC3339))
 }
 func (e *waitError) Unwrap() error     { return ErrWaiting }
@@ -23,11 +26,16 @@ func (e *waitError) WakeAt() time.Time { return e.at }
 // waits says that the run waits until at.
 func (r *Run) waits(key string, at time.Time) error {
 	r.mu.Lock()
-	if r.wakeAt.IsZero() || at.Before(r.wakeAt) {
+	if !at.IsZero() && (r.wakeAt.IsZero() || at.Before(r.wakeAt)) {
 		r.wakeAt = at
 	}
+	question := r.fold.Steps[key] != nil && r.fold.Steps[key].Status == journal.StepWaiting
 	r.mu.Unlock()
-	return &RunError{Op: "wait", RunID: r.id, Key: key, Err: &waitError{at}, Hint: "start the run again then, what is done stays done"}
+	hint := "start the run again then, what is done stays done"
+	if question {
+		hint = fmt.Sprintf("answer with: pawl answer %s %s JSON, and start the run again; what is done stays done", quoteArg(r.id), quoteArg(key))
+	}
+	return &RunError{Op: "wait", RunID: r.id, Key: key, Err: &waitError{at}, Hint: hint}
 }
 
 // sleep is a step that waits, for d or until a time.

@@ -7,7 +7,7 @@ import (
 
 // Counts is how many steps stand how.
 type Counts struct {
-	Done, Failed, Running int
+	Done, Failed, Running, Waiting int
 	// Outer counts the finished steps that are not inside another finished one,
 	// and Took sums the time that these took: what a start does not do again.
 	Outer int
@@ -31,6 +31,8 @@ func (f *Fold) Counts() Counts {
 			c.Failed++
 		case StepRunning:
 			c.Running++
+		case StepWaiting:
+			c.Waiting++
 		}
 	}
 	return c

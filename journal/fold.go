@@ -26,11 +26,12 @@ const (
 	StepRunning StepStatus = iota // started, no end recorded: under way, or in doubt after a death
 	StepDone                      // has a result
 	StepFailed                    // its last try ended with an error
+	StepWaiting                   // asks something and has no answer yet
 )
 
-// String returns "running", "done" or "failed".
+// String returns "running", "done", "failed" or "waiting".
 func (s StepStatus) String() string {
-	return [...]string{"running", "done", "failed"}[s]
+	return [...]string{"running", "done", "failed", "waiting"}[s]
 }
 
 // Step is what the journal says of one step. Payloads stay in the file, at
@@ -174,6 +175,10 @@ func (f *Fold) Apply(r *Record) {
 	case KindState:
 		f.States++
 		f.Save(r.Key, span, r.Member("patch"))
+	case KindAwait:
+		f.Ask(r.Key, span, r.Str("in"), Trouble{Until: timeOf(r.Member("until"))})
+	case KindAnswer:
+		f.Answer(r.Key, span, microseconds(r.Member("at")))
 	case KindRetry:
 		f.Reopen(r.Key, r.Seq)
 	case KindCrash:

@@ -118,7 +118,7 @@ func (r *Record) override(name string, n int64) []byte {
 func known(kind string) bool {
 	switch kind {
 	case KindRun, KindAttempt, KindStart, KindStep, KindFail, KindMap, KindEpoch, KindAlias, KindNote, KindState, KindClear, KindComplete, KindFailed, KindInterrupted, KindExport,
-		KindWaiting, KindCancelled, KindReopen, KindRetry, KindCrash, KindMeter, KindIgnored:
+		KindWaiting, KindCancelled, KindReopen, KindRetry, KindCrash, KindAwait, KindAnswer, KindRefuse, KindMeter, KindIgnored:
 		return true
 	}
 	return false

@@ -35,6 +35,9 @@ const (
 	KindReopen      = "reopen"      // and somebody took that back
 	KindRetry       = "retry"       // a step that failed may be tried anew
 	KindCrash       = "crash"       // a process died while a step was under way
+	KindAwait       = "await"       // the run asks somebody something
+	KindAnswer      = "answer"      // and got an answer
+	KindRefuse      = "refuse"      // what somebody answered was no answer to that
 	KindMeter       = "meter"       // what a step used of something: money, tokens
 	KindRepair      = "repair"      // the file was repaired; what was lost is named
 	KindExport      = "export"      // ends an export, see [Export]: how much stands before it

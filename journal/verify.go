@@ -69,7 +69,7 @@ func wrong(r *Record) string {
 		if r.Member("patch") != nil {
 			return ""
 		}
-	case KindStep, KindComplete, KindNote:
+	case KindStep, KindComplete, KindNote, KindAwait, KindAnswer:
 	default:
 		return ""
 	}

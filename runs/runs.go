@@ -55,6 +55,7 @@ type Info struct {
 	Attempts int
 	Done     int                // steps with a result
 	Failed   int                // steps whose last try failed
+	Waiting  int                // questions that wait for an answer
 	Running  int                // steps started and not ended: under way, or in doubt if there is no owner
 	Took     time.Duration      // time that the finished steps took, nested ones within the outer one
 	Maps     []Progress         // each Map's progress, in the order of their start
@@ -85,6 +86,18 @@ type Decision struct {
 	At         time.Time
 }
 
+// Question is something that a run asks.
+type Question struct {
+	RunID    string
+	Key      string // full key
+	Asked    time.Time
+	Until    time.Time // when the time for an answer is over, zero if never
+	Question []byte    // JSON of what is asked
+	Shape    []byte    // what an answer must look like, as a Schema Object of OpenAPI 3.0.3
+	Answered *Decision // who has answered it, if the run has not taken that yet
+	Seq      int64     // its record
+}
+
 // Try is what the journal says of one call of a step's function.
 type Try struct {
 	N     int       // its number, over all attempts
@@ -100,7 +113,7 @@ type Try struct {
 // Step is what can be said of a step without loading its result.
 type Step struct {
 	Key        string
-	Status     string // "done", "failed" or "running"
+	Status     string // "done", "failed", "running" or, of a question, "waiting"
 	Item       bool   // an item of a Map
 	AtMostOnce bool   // never run again by itself once it began: in doubt until resolved
 	Tries      int    // over all attempts

@@ -1,4 +1,4 @@
-// Package wait holds what a run waits for: a time.
+// Package wait holds what a run waits for: a time, or somebody's answer, see [pawl.Await].
 //
 //	if err := wait.Sleep(ctx, "cool down", time.Hour); err != nil { return err }
 //

@@ -46,6 +46,10 @@ var (
 	Yield    func(d time.Duration) any
 	Deadline func(d time.Duration) any
 
+	Within  func(d time.Duration) any
+	Default func(v any) any
+	Block   func(d time.Duration) any
+
 	Meter  func(ctx context.Context, unit string, amount float64) error
 	Budget func(unit string, limit float64) any
 )

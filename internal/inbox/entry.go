@@ -50,6 +50,7 @@ type Entry struct {
 	At     time.Time // by the sender's clock, to the microsecond
 	By     string    // who says it
 	Reason string
+	About  string // digest of the question that an answer was given to, "" if its sender did not see one
 	Value  []byte // exact JSON text, nil if there is none
 }
 
@@ -94,6 +95,8 @@ func (e *Entry) check() error {
 		why = "the key is not valid UTF-8"
 	case e.Kind == KindAnswer && e.Key == "":
 		why = "an answer needs the key of what it answers"
+	case len(e.Value) > MaxSize:
+		why = fmt.Sprintf("a value of %d bytes; the limit of mail is %d", len(e.Value), MaxSize)
 	case e.At.IsZero() || e.At.UTC().Year() < 1 || e.At.UTC().Year() > 9999:
 		why = "mail needs the time when it was sent, in the years 1 to 9999"
 	}

@@ -36,6 +36,9 @@ func (e *Entry) encode() ([]byte, error) {
 	if e.Reason != "" {
 		body.Str("reason", e.Reason)
 	}
+	if e.About != "" {
+		body.Str("about", e.About)
+	}
 	if e.Value != nil {
 		body.Value(e.Value)
 	}
@@ -104,6 +107,8 @@ func members(text []byte) (e Entry, why string) {
 			str(&e.By, "by", raw)
 		case "reason":
 			str(&e.Reason, "reason", raw)
+		case "about":
+			str(&e.About, "about", raw)
 		case "at":
 			var s string
 			str(&s, "at", raw)
