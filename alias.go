@@ -2,6 +2,7 @@ package pawl
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -15,8 +16,12 @@ func (r *Run) adopt(s *scope, key, oldName string) error {
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: fmt.Errorf("%w: the old key of an Alias must not be empty", ErrInvalid), Hint: "fn was not called"}
 	}
 	old, err := s.join(oldName)
-	if err != nil || old == key || r.known(key) || !r.known(old) {
+	if err != nil || old == key || !r.known(old) {
 		return err
+	}
+	if r.known(key) {
+		r.warnOfLateAlias(key, old)
+		return nil
 	}
 	// Nobody else may be asking for the old key: its result would have two names.
 	if err := r.claim(s, old); err != nil {
@@ -32,6 +37,7 @@ func (r *Run) adopt(s *scope, key, oldName string) error {
 	// needs no flush of its own.
 	err = r.record(b.Bytes(), false, s.alive, func(f *journal.Fold, span journal.Span) {
 		f.Alias(key, old, span.Seq)
+		r.gone++
 		r.forgetStates(old)
 		r.forgetStates(key) // what was loaded there was none
 	})
@@ -54,6 +60,39 @@ func (r *Run) known(key string) bool {
 		}
 	}
 	return false
+}
+
+// warnOfLateAlias tells of results that a renamed step does not get any more: the program ran
+// once without the Alias. To adopt them now would put out of sight what is recorded under the new
+// key, and could hand the result of another step to this one.
+func (r *Run) warnOfLateAlias(key, old string) {
+	r.mu.Lock()
+	before, since := r.firstAt(old), r.firstAt(key)
+	r.mu.Unlock()
+	if before < since { // else the old name is another step's by now
+		r.store.log.Warn("an Alias came too late: the step ran under its new key already, so what is recorded under the old one is not returned", "run", r.id, "step", key, "old", old)
+	}
+}
+
+// firstAt returns the number of the first record at key and inside it. The caller holds mu.
+func (r *Run) firstAt(key string) int64 {
+	first := int64(math.MaxInt64)
+	at := func(k string) {
+		if s := r.fold.Steps[k]; s != nil {
+			first = min(first, s.First)
+		}
+		if m := r.fold.Maps[k]; m != nil {
+			first = min(first, m.First)
+		}
+		if s := r.fold.Saved[k]; s != nil {
+			first = min(first, s.Full.Seq)
+		}
+	}
+	at(key)
+	for k := range r.fold.Inside(key) {
+		at(k)
+	}
+	return first
 }
 
 // askedInside returns a key inside key, at any depth, that this attempt has asked for, ""

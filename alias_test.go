@@ -1,9 +1,12 @@
 package pawl_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -197,4 +200,61 @@ func TestAliasBehindANestedKey(t *testing.T) {
 		return pawl.Step(ctx, "new", one, pawl.Alias("old"))
 	})
 	wantErr(t, err, pawl.ErrDuplicateKey)
+}
+
+// An Alias that comes after the program ran under the new name adopts nothing, and says so.
+func TestLateAliasIsSaid(t *testing.T) {
+	var logged bytes.Buffer
+	s, err := pawl.Open(filepath.Join(t.TempDir(), "store"), pawl.Logger(slog.New(slog.NewTextHandler(&logged, nil))))
+	ckNil(t, err)
+	ask := func(fail bool, key string, opts ...pawl.StepOption) {
+		logged.Reset()
+		run(t, s, func(ctx context.Context) (int, error) { //nolint:errcheck // once more
+			pawl.Step(ctx, key, func(context.Context) (int, error) { //nolint:errcheck // it fails on purpose
+				if fail {
+					return 0, errors.New("failed")
+				}
+				return 1, nil
+			}, opts...)
+			return 0, errors.New("once more")
+		})
+	}
+	const late = "an Alias came too late"
+	ask(false, "old")
+	ask(true, "new")
+	for range 2 {
+		ask(true, "new", pawl.Alias("old"))
+		if text := logged.String(); !strings.Contains(text, late) || !strings.Contains(text, "step=new old=old") {
+			t.Errorf("not said: %s", text)
+		}
+	}
+	// In time it is none, nor when the old name has become that of another step.
+	ask(true, "newer", pawl.Alias("old"))
+	ask(false, "old")
+	ask(false, "newer", pawl.Alias("old"))
+	if strings.Contains(logged.String(), late) {
+		t.Error(logged.String())
+	}
+}
+
+// Of several Aliases the last one counts.
+func TestTheLastAliasCounts(t *testing.T) {
+	s := openStore(t)
+	value := func(n int) func(context.Context) (int, error) {
+		return func(context.Context) (int, error) { return n, nil }
+	}
+	for i, start := range []func(ctx context.Context) (int, error){
+		func(ctx context.Context) (int, error) { return pawl.Step(ctx, "first", value(1)) },
+		func(ctx context.Context) (int, error) { return pawl.Step(ctx, "second", value(2)) },
+		func(ctx context.Context) (int, error) {
+			return pawl.Step(ctx, "third", value(3), pawl.Alias("first"), pawl.Alias("second"))
+		},
+	} {
+		run(t, s, func(ctx context.Context) (int, error) { //nolint:errcheck // once more
+			if v, err := start(ctx); v != min(i+1, 2) || err != nil {
+				t.Errorf("start %d: %d, %v", i, v, err)
+			}
+			return 0, errors.New("once more")
+		})
+	}
 }

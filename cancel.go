@@ -129,7 +129,7 @@ func cancelError(id string, d journal.Decision) error {
 	if d.Reason != "" {
 		text += ", since: " + d.Reason
 	}
-	return &RunError{Op: "run", RunID: id, Err: fmt.Errorf("%w %s", ErrCancelled, text), Hint: "what is done stays recorded; to go on: pawl reopen " + quoteArg(id)}
+	return &RunError{Op: "start", RunID: id, Err: fmt.Errorf("%w %s", ErrCancelled, text), Hint: "what is done stays recorded; to go on: pawl reopen " + quoteArg(id)}
 }
 
 // refuseCancelled takes a cancellation that came while nobody owned the run, and returns an

@@ -72,7 +72,7 @@ func TestC20Nesting(t *testing.T) {
 	nested := func(depth int, open, inner, end string) json.RawMessage {
 		return json.RawMessage(strings.Repeat(open, depth-1) + inner + strings.Repeat(end, depth-1))
 	}
-	for _, kind := range []struct{ open, inner, end string }{{"[", "[]", "]"}, {`{"a":`, "{}", "}"}} {
+	for _, kind := range []struct{ open, inner, end, place string }{{"[", "[]", "]", "$[0][0]"}, {`{"a":`, "{}", "}", "$.a.a"}} {
 		s := openStore(t)
 		want := nested(500, kind.open, kind.inner, kind.end)
 		for _, got := range twice(t, s, want) {
@@ -80,13 +80,33 @@ func TestC20Nesting(t *testing.T) {
 				t.Errorf("came back changed")
 			}
 		}
-		_, err := run(t, s, func(ctx context.Context) (int, error) {
-			_, err := pawl.Step(ctx, "deep", func(context.Context) (json.RawMessage, error) {
-				return nested(10_001, kind.open, kind.inner, kind.end), nil
+		for _, k := range keepers[json.RawMessage](t.TempDir()) { // a state, in each envelope
+			o := k.mustOpen(t)
+			ckNil(t, o.save(want))
+			wantSays(t, o.save(nested(501, kind.open, kind.inner, kind.end)), pawl.ErrInvalid, kind.place, "nested deeper than 500 levels")
+			wantSays(t, o.save(nested(10_001, kind.open, kind.inner, kind.end)), pawl.ErrInvalid, kind.place, "depth")
+			ckNil(t, o.close())
+			o = k.mustOpen(t)
+			if got, err := o.load(); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: came back changed, %v", k.name, err)
+			}
+			ckNil(t, o.close())
+		}
+		for _, levels := range []int{501, 10_001} {
+			before := history(t, s)
+			_, err := run(t, s, func(ctx context.Context) (int, error) {
+				deep := nested(levels, kind.open, kind.inner, kind.end)
+				_, err := pawl.Step(ctx, "deep", func(context.Context) (json.RawMessage, error) { return deep, nil })
+				wantSays(t, err, pawl.ErrInvalid, `"deep"`, kind.place)
+				_, _, stateErr := pawl.LoadState[json.RawMessage](ctx)
+				wantSays(t, errors.Join(stateErr, pawl.SaveState(ctx, deep)), pawl.ErrInvalid, kind.place)
+				return 0, err
 			})
-			return 0, err
-		})
-		wantErr(t, err, pawl.ErrInvalid)
+			wantErr(t, err, pawl.ErrInvalid)
+			if h := history(t, s); !strings.HasPrefix(h, before) || strings.Contains(h, strings.Repeat(kind.open, 501)) {
+				t.Error("it is in the history, or what was there before is not")
+			}
+		}
 		if got := twice(t, s, json.RawMessage("null")); !bytes.Equal(got[0], want) {
 			t.Error("what was recorded before is gone")
 		}
@@ -127,6 +147,15 @@ func TestC25toC30RunIDs(t *testing.T) {
 	for _, id := range hostileIDs {
 		if v, err := do(s, id, "value of "+id); err != nil || v != "value of "+id {
 			t.Errorf("%q: %q, %v", id, v, err)
+		}
+	}
+	again, err := pawl.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range hostileIDs { // each is still itself, whoever opens it
+		if v, err := do(again, id, "of another"); err != nil || v != "value of "+id {
+			t.Errorf("opened again, %q has %q, %v", id, v, err)
 		}
 	}
 	for _, id := range []string{"", "a\x00b", strings.Repeat("a", 513), "\xff"} {
@@ -301,49 +330,6 @@ func TestC77StoredResultIsGone(t *testing.T) {
 		}
 		_, err := run(t, s, func(ctx context.Context) (string, error) { t.Error("it goes on"); return "", nil })
 		wantErr(t, err, pawl.ErrCorrupt)
-	}
-}
-
-// C-78: the caller's goroutines may go on changing what was saved as soon as the call has
-// returned, and with a lock of their own while it runs.
-func TestC78StateChangedMeanwhile(t *testing.T) {
-	s := openStore(t)
-	type accounts struct{ A, B int }
-	var mu sync.Mutex
-	now := accounts{100, 0}
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for i := 1; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			mu.Lock()
-			now.A, now.B = now.A-i%7, now.B+i%7
-			mu.Unlock()
-		}
-	})
-	_, err := run(t, s, func(ctx context.Context) (int, error) {
-		for range 300 {
-			mu.Lock()
-			copied := now
-			mu.Unlock()
-			if err := pawl.SaveState(ctx, copied); err != nil {
-				return 0, err
-			}
-			st, _, err := pawl.LoadState[accounts](ctx)
-			if err != nil || st.A+st.B != 100 {
-				return 0, fmt.Errorf("%+v, %w", st, err)
-			}
-		}
-		return 0, nil
-	})
-	close(stop)
-	wg.Wait()
-	if err != nil {
-		t.Error(err)
 	}
 }
 

@@ -43,9 +43,14 @@ func (r *Run) nest(parent, key string) {
 	}
 }
 
-// askAnew lets the keys inside key be asked again, but for those still running. The
-// caller holds mu.
+// askAnew lets the keys inside key be asked again, but for those still running; and no state there
+// counts as loaded, since the new try has not seen it. The caller holds mu.
 func (r *Run) askAnew(key string) {
+	r.unload(key)
+	r.askInside(key)
+}
+
+func (r *Run) askInside(key string) {
 	kids := r.nested[key]
 	slices.Sort(kids) // each try adds what it asks: it must not be walked once for each
 	kids = slices.Compact(kids)
@@ -56,7 +61,7 @@ func (r *Run) askAnew(key string) {
 		if r.asked[k] != stepRunning {
 			delete(r.asked, k)
 		}
-		r.askAnew(k)
+		r.askInside(k)
 	}
 }
 

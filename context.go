@@ -22,6 +22,7 @@ type scope struct {
 	step   string          // full key of the step around, "" outside of all steps
 	try    int64           // of that step
 	live   uint64          // names that try while it is under way
+	idem   string          // idempotency key of the step, "" if it comes from the step's key alone
 	outer  *scope          // of the step around that step, nil if there is none
 	gates  []hook.Gate     // that this try has passed
 }
@@ -38,7 +39,7 @@ func scopeOf(ctx context.Context) (*scope, error) {
 
 // within returns ctx for a try of the step key.
 func (s *scope) within(ctx context.Context, key string, t tried, gates []hook.Gate) context.Context {
-	return &scoped{ctx, scope{run: s.run, prefix: key, base: s.base, step: key, try: t.n, live: t.live, outer: s, gates: gates}}
+	return &scoped{ctx, scope{run: s.run, prefix: key, base: s.base, step: key, try: t.n, live: t.live, idem: t.idem, outer: s, gates: gates}}
 }
 
 // scoped is a context that carries a scope, as [context.WithValue] would, in one

@@ -11,7 +11,9 @@ import (
 )
 
 // Try returns which try of the step around ctx this is: 1 for the first, more if earlier
-// ones failed or were cut short, counted over all starts. Outside of a step it is 0.
+// ones failed or were cut short, counted over all starts. A step that was deliberately begun
+// anew ([RerunOnChange], [Store.ResolveRerun], another input after a failure) begins with 1
+// again. Outside of a step it is 0.
 func Try(ctx context.Context) int {
 	s, err := scopeOf(ctx)
 	if err != nil {
@@ -24,7 +26,8 @@ func Try(ctx context.Context) int {
 // as payment providers: 32 hexadecimal digits, equal over all tries and starts of the step
 // around ctx, and another one for every other step, for a run of another ID or
 // one that began again, and for a step that was deliberately begun anew ([RerunOnChange],
-// [Store.ResolveRerun]). Outside of a step it is "".
+// [Store.ResolveRerun]). Outside of a step it is "". The context of a try that has ended keeps
+// the key of that try.
 //
 // It is an HMAC-SHA256 of the step's key and epochs under the run's random UID; see
 // spec/journal-v1.md.
@@ -33,9 +36,13 @@ func IdempotencyKey(ctx context.Context) string {
 	if err != nil || s.step == "" {
 		return ""
 	}
+	if s.idem != "" {
+		return s.idem
+	}
 	s.run.mu.Lock()
 	defer s.run.mu.Unlock()
-	return s.run.fold.IdempotencyKey(s.step)
+	// As it was when the try began: nothing had been begun anew then.
+	return (&journal.Fold{Header: s.run.fold.Header}).IdempotencyKey(s.step)
 }
 
 // Note records v for the next try of the step around ctx: the ID of a job that was
@@ -63,15 +70,15 @@ func Note(ctx context.Context, v any) error {
 }
 
 // LoadNote returns the newest note of the step around ctx, and false if there is none.
-// Errors: [ErrNoRun], [ErrInvalid] outside of a step, [ErrMismatch] if the note does not
-// fit T, and those of reading.
+// Errors: [ErrNoRun], [ErrInvalid] outside of a step or after its end, [ErrMismatch] if the note
+// does not fit T, [ErrComplete], [ErrClosed], and those of reading.
 func LoadNote[T any](ctx context.Context) (T, bool, error) {
 	var v T
 	s, err := stepOf(ctx, "read the note of")
 	if err != nil {
 		return v, false, err
 	}
-	text, err := s.run.readNote(s.step)
+	text, err := s.run.readNote(s)
 	if err != nil || text == nil {
 		return v, false, err
 	}
@@ -81,14 +88,22 @@ func LoadNote[T any](ctx context.Context) (T, bool, error) {
 	return v, true, nil
 }
 
-// readNote returns the text of a step's newest note, nil if there is none.
-func (r *Run) readNote(key string) ([]byte, error) {
+// readNote returns the text of the newest note of the step around, nil if there is none.
+func (r *Run) readNote(s *scope) ([]byte, error) {
+	key := s.step
 	// A compaction moves records: look up and read in one.
 	r.gate.RLock()
 	defer r.gate.RUnlock()
 	r.mu.Lock()
 	span, ok := r.fold.Notes[key]
+	err := r.ended
+	if err == nil {
+		err = s.alive() // the newest note may be that of a step that was begun anew
+	}
 	r.mu.Unlock()
+	if err != nil {
+		return nil, &RunError{Op: "read the note of", RunID: r.id, Key: key, Err: err, Hint: "nothing was read"}
+	}
 	if !ok {
 		return nil, nil
 	}

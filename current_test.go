@@ -129,3 +129,32 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Errorf("%d distinct keys", len(distinct))
 	}
 }
+
+// A goroutine that outlives its try has the idempotency key of that try, whatever was begun anew
+// since, and no note of another one.
+func TestContextOfATryThatHasEnded(t *testing.T) {
+	s := openStore(t)
+	failed := errors.New("failed")
+	_, err := run(t, s, func(ctx context.Context) (int, error) {
+		var old []context.Context
+		var keys []string
+		for input := range 4 {
+			pawl.Step(ctx, "a", func(ctx context.Context) (int, error) { //nolint:errcheck // it fails on purpose
+				old, keys = append(old, ctx), append(keys, pawl.IdempotencyKey(ctx))
+				return 0, errors.Join(pawl.Note(ctx, input), failed)
+			}, pawl.WithInput(input/2), pawl.RerunOnChange())
+		}
+		if keys[0] != keys[1] || keys[1] == keys[2] || keys[2] != keys[3] {
+			t.Errorf("keys %q", keys)
+		}
+		for i, ctx := range old {
+			if late := pawl.IdempotencyKey(ctx); late != keys[i] {
+				t.Errorf("try %d had the key %s and has %s", i, keys[i], late)
+			}
+			_, _, err := pawl.LoadNote[int](ctx)
+			wantErr(t, err, pawl.ErrInvalid)
+		}
+		return 0, failed
+	})
+	wantErr(t, err, failed)
+}

@@ -18,6 +18,9 @@ func (r *Run) countDeath() error {
 	keys := r.fold.Died()
 	slices.Sort(keys)
 	for _, key := range keys {
+		if r.fold.Counted(key) {
+			continue
+		}
 		var n int64
 		if t := r.fold.Trouble[key]; t != nil {
 			n = t.Deaths

@@ -44,6 +44,21 @@ func (c stepConfig) compared(input *value.Fingerprint) *value.Fingerprint {
 	return input
 }
 
+// letRunInputPass does for the input of the run what letPass says. A complete run is not written to.
+func (r *Run) letRunInputPass(input value.Fingerprint) {
+	h := r.fold.Header
+	if !r.anyInput || input.Digest == "" || h.InputDigest == "" || input.Digest == h.InputDigest {
+		return
+	}
+	if r.log == nil {
+		r.store.log.Info(inputIgnored, "run", r.id)
+		return
+	}
+	r.letPass("", input.Digest, 0, func() error { return nil })
+}
+
+const inputIgnored = "an input that changed was ignored"
+
 // letPass says in the log and in the history that [IgnoreInput] let an input pass which is not
 // the recorded one: of a step; of so many items of a Map, whose digests say nothing then; or with
 // key "" of the run.
@@ -57,7 +72,7 @@ func (r *Run) letPass(key, digest string, items int, guard func() error) {
 		args = append(args, "items", items)
 		b.Int("items", int64(items))
 	}
-	r.store.log.Info("an input that changed was ignored", args...)
+	r.store.log.Info(inputIgnored, args...)
 	if digest != "" {
 		b.Str("in", digest)
 		r.mu.Lock()

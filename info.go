@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
@@ -164,9 +165,14 @@ func (s *Store) inspect(ctx context.Context, op, id string) (runs.Info, *journal
 
 // readRun reads the journal of a run in the store.
 func (s *Store) readRun(path, lockPath string) (runs.Info, *journal.Fold, error) {
+	// Before the journal: what its owner takes meanwhile must be seen in one of the two.
+	mail, mailErr := inbox.ReadAll(s.dir.FS, strings.TrimSuffix(path, ".jsonl")+inbox.Ext)
 	info, fold, err := readRun(s.dir.FS, path, lockPath)
 	if err != nil {
 		return info, nil, err
+	}
+	if mailErr != nil {
+		info.Warnings = append(info.Warnings, mailErr.Error())
 	}
 	// A journal copied to another name would be a second run with the first one's
 	// identity.
@@ -174,25 +180,23 @@ func (s *Store) readRun(path, lockPath string) (runs.Info, *journal.Fold, error)
 		err := &journal.CorruptError{Path: path, Seq: 1, Reason: fmt.Sprintf("it holds run %q, whose journal is %s: a copy?", fold.Header.RunID, want)}
 		return runs.Info{Path: path, Size: info.Size, Err: err}, nil, err
 	}
-	s.overlay(&info, fold)
+	overlay(&info, fold, mail)
 	return info, fold, nil
 }
 
 // overlay shows a cancellation that is in the run's inbox: it is in force, the owner has only
 // not got to it yet, or there is none.
-func (s *Store) overlay(info *runs.Info, fold *journal.Fold) {
+func overlay(info *runs.Info, fold *journal.Fold, mail []inbox.Entry) {
 	if fold.Status == journal.Complete || fold.Status == journal.Cancelled {
 		return
 	}
-	mail, err := s.cancellation(info.ID, fold)
-	if err != nil {
-		info.Warnings = append(info.Warnings, err.Error())
+	for _, e := range mail {
+		if e.Kind != inbox.KindCancel || e.UID != info.UID || e.Mail == fold.Mail {
+			continue
+		}
+		fold.CancelRun(e.By, e.Reason, e.Mail, e.At, 0)
+		info.Status, info.WakeAt, info.Cancel = fold.Status, fold.WakeAt, decision(e.By, e.Reason, e.At)
 	}
-	if mail == nil || mail.Mail == fold.Mail {
-		return
-	}
-	fold.CancelRun(mail.By, mail.Reason, mail.Mail, mail.At, 0)
-	info.Status, info.WakeAt, info.Cancel = fold.Status, fold.WakeAt, decision(mail.By, mail.Reason, mail.At)
 }
 
 func decision(by, reason string, at time.Time) *runs.Decision {
@@ -231,6 +235,7 @@ func readRun(fsys vfs.FS, path, lockPath string) (runs.Info, *journal.Fold, erro
 	info.Records, info.Updated, info.Torn = fold.Records, fold.LastAt(), tail.Torn
 	c := fold.Counts()
 	info.Done, info.Failed, info.Running, info.Waiting, info.Took = c.Done, c.Failed, c.Running, c.Waiting, c.Took
+	info.Sleeping, info.Final = c.Sleeping, c.Final
 	info.Spent, info.Kept, info.Budget = fold.SpentSoFar(), c.Used, fold.Budget
 	info.Deadline, info.WakeAt = fold.Deadline, fold.WakeAt
 	if fold.Status == journal.Cancelled {

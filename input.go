@@ -66,10 +66,10 @@ func withInput(b *line.Body, in *value.Fingerprint) {
 	}
 }
 
-// inputDiffers decides what a changed input means for a step: an error where a
-// recorded result would be lost from sight, or a step that was under way at a death, whose
+// inputDiffers decides what a changed input means for a step: an error where a recorded
+// result, state or note would be lost from sight, or a step that was under way at a death, whose
 // idempotency key must stay; a new epoch where that was asked for or where all that is
-// recorded has failed. Not even then a step that must not happen twice and is in doubt.
+// recorded is failures. Not even then a step that must not happen twice and is in doubt.
 func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal.Record, c stepConfig, input *value.Fingerprint) error {
 	r.mu.Lock()
 	doubtful, open := inDoubtAt(r.fold, key), r.openAt(key)
@@ -80,7 +80,7 @@ func (r *Run) inputDiffers(s *scope, key string, st journal.Step, start *journal
 	if open && !c.rerun {
 		return &RunError{
 			Op: "start", RunID: r.id, Key: key, Err: inputChanged(start.Member("input"), start.Member("outline"), *input),
-			Hint: "fn was not called and the run stays resumable; with RerunOnChange the step runs anew",
+			Hint: "fn was not called and the run stays resumable; with RerunOnChange the step runs anew, without what is recorded at it and inside it; IgnoreInput goes on with that",
 		}
 	}
 	if s.base.Err() != nil {
@@ -105,13 +105,16 @@ func (r *Run) stopped(s *scope, key string) error {
 	return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.store.ended(s.base), Hint: "fn was not called"}
 }
 
-// openAt reports whether a result is recorded at key or inside it, or something that began
-// and has no end: what another input must not put out of sight unasked. The caller holds
-// mu.
+// openAt reports whether something is recorded at key or inside it that another input must not
+// put out of sight unasked: a result, a state, a note, or something that began and has no end. The
+// caller holds mu.
 func (r *Run) openAt(key string) bool {
 	open := func(k string) bool {
-		s := r.fold.Steps[k]
-		return s != nil && s.Status != journal.StepFailed
+		if s := r.fold.Steps[k]; s != nil && s.Status != journal.StepFailed || r.fold.Saved[k] != nil {
+			return true
+		}
+		_, noted := r.fold.Notes[k]
+		return noted
 	}
 	if open(key) {
 		return true

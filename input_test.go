@@ -164,3 +164,55 @@ func TestMapWithInput(t *testing.T) {
 		t.Errorf("%d calls", calls)
 	}
 }
+
+// What a step that failed has saved and noted does not go out of sight unasked.
+func TestChangedInputKeepsStateAndNote(t *testing.T) {
+	for _, what := range []string{"state", "note", "state inside", "note inside"} {
+		s := openStore(t)
+		var found bool
+		start := func(in int, opts ...pawl.StepOption) error {
+			_, err := run(t, s, func(ctx context.Context) (int, error) {
+				return pawl.Step(ctx, "train", func(ctx context.Context) (int, error) {
+					keep := func(ctx context.Context) (err error) {
+						if strings.HasPrefix(what, "state") {
+							_, found, err = pawl.LoadState[int](ctx)
+							return errors.Join(err, pawl.SaveState(ctx, 7))
+						}
+						_, found, err = pawl.LoadNote[string](ctx)
+						return errors.Join(err, pawl.Note(ctx, "job-7"))
+					}
+					if !strings.HasSuffix(what, "inside") {
+						return 0, errors.Join(keep(ctx), errors.New("failed"))
+					}
+					return pawl.Step(ctx, "in", func(ctx context.Context) (int, error) { return 0, errors.Join(keep(ctx), errors.New("failed")) })
+				}, append(opts, pawl.WithInput(in))...)
+			})
+			return err
+		}
+		start(1) //nolint:errcheck // it fails on purpose
+		wantErr(t, start(2), pawl.ErrInputChanged)
+		start(2, pawl.IgnoreInput()) //nolint:errcheck // it fails on purpose
+		if !found {
+			t.Errorf("%s: not there with IgnoreInput", what)
+		}
+		start(3, pawl.RerunOnChange()) //nolint:errcheck // it fails on purpose
+		if found {
+			t.Errorf("%s: there with RerunOnChange", what)
+		}
+	}
+	t.Run("an item of a Map", func(t *testing.T) {
+		s := openStore(t)
+		start := func(sum int) error {
+			_, err := run(t, s, func(ctx context.Context) (int, error) {
+				_, err := pawl.Map(ctx, "m", []item{{"a", sum}}, func(i item) string { return i.ID }, func(ctx context.Context, i item) (int, error) {
+					_, _, err := pawl.LoadState[int](ctx)
+					return 0, errors.Join(err, pawl.SaveState(ctx, i.Sum), errors.New("failed"))
+				})
+				return 0, err
+			})
+			return err
+		}
+		start(1) //nolint:errcheck // it fails on purpose
+		wantErr(t, start(2), pawl.ErrInputChanged)
+	})
+}

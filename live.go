@@ -1,8 +1,8 @@
 package pawl
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pawlgo/pawl/journal"
@@ -12,6 +12,7 @@ import (
 type tried struct {
 	n    int64  // number of the try
 	live uint64 // names it among all tries of this attempt
+	idem string // its idempotency key, "" if nothing had ever been begun anew or renamed
 }
 
 // begun notes that a try begins. The caller holds mu.
@@ -19,6 +20,15 @@ func (r *Run) begun(key string) (live uint64) {
 	r.lives++
 	r.live[key] = r.lives
 	return r.lives
+}
+
+// idemNow returns the idempotency key of a step if it cannot be told from the step's key
+// alone. The caller holds mu.
+func (r *Run) idemNow(key string) string {
+	if !r.fold.Renewed() {
+		return ""
+	}
+	return r.fold.IdempotencyKey(key)
 }
 
 // over notes that a try has ended, whichever way.
@@ -33,6 +43,7 @@ func (r *Run) over(key string, t tried) {
 // outOfSight ends what is under way at key and inside it, and forgets states there: a new
 // epoch must get nothing from an older one. The caller holds mu.
 func (r *Run) outOfSight(key string) {
+	r.gone++
 	for k := range r.live {
 		if k == key || strings.HasPrefix(k, key+"/") {
 			delete(r.live, k)
@@ -75,10 +86,20 @@ func isInDoubt(f *journal.Fold, key string) bool {
 	return s != nil && s.Status == journal.StepRunning && s.Once
 }
 
-// refusedInDoubt reports whether an error says that a step in doubt was not called.
-func (r *Run) refusedInDoubt(err error) bool {
-	e, ok := errors.AsType[*RunError](err)
-	return ok && e.RunID == r.id && e.Op == "start" && e.Err == ErrInDoubt
+// onlyInDoubt reports whether an error says of nothing but steps in doubt that they were not
+// called, wrapped in whatever a program makes of that. An error of a function that does not know
+// itself whether it happened is another one: it is new.
+func (r *Run) onlyInDoubt(err error) bool {
+	switch e := err.(type) {
+	case *RunError:
+		return e.RunID == r.id && e.Op == "start" && e.Err == ErrInDoubt
+	case interface{ Unwrap() error }:
+		return r.onlyInDoubt(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		all := e.Unwrap()
+		return len(all) > 0 && !slices.ContainsFunc(all, func(err error) bool { return !r.onlyInDoubt(err) })
+	}
+	return false
 }
 
 // doubt is the error of a step in doubt.

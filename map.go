@@ -22,15 +22,18 @@ import (
 // the order of items. On a later start only items without a result run, found by
 // their key: items may be added, removed and reordered in between.
 //
-// Each item's fingerprint is recorded. An item whose content changed since its
-// result was recorded is [ErrInputChanged] before any item runs, or runs anew with
-// [RerunOnChange]. Items are therefore best small: a path and a digest rather than a
-// document. Two items with one key are [ErrDuplicateKey].
+// Each item's fingerprint is recorded, of the item as [Redact] leaves it. An item whose
+// content changed since its result was recorded is [ErrInputChanged] before any item runs,
+// or runs anew with [RerunOnChange]; one that failed too, if a result, a state or a note is
+// recorded in it (see [WithInput]). Items are therefore best small: a path and a digest
+// rather than a document. Two items with one key are [ErrDuplicateKey].
 //
 // When an item fails, no further item is started, those under way finish, and their
-// results are kept (an item that waits, see [ErrWaiting], has not failed); what Map returns beside an error is nil. The error joins the failures in the order of items. The next
+// results are kept (an item that waits, see [ErrWaiting], has not failed); what Map returns
+// beside an error is nil. The error joins the failures in the order of items. The next
 // start begins with the items that have not failed yet, so that a bad one does not
-// hold up the rest. A panic of fn is recorded, the others finish, and Map panics in the
+// hold up the rest. Items that are in doubt (see [AtMostOnce]), or have such a step inside,
+// come last, and that they are [ErrInDoubt] stops no other. A panic of fn is recorded, the others finish, and Map panics in the
 // caller with an error that has the panic's value and stack in its text and unwraps to
 // the value if that is an error. After a runtime.Goexit in an item the others finish too, and
 // the caller's goroutine ends as that one did. Otherwise everything is as for [Step].
@@ -327,7 +330,7 @@ func (m *mapping) settle(i int, err error) {
 	m.errs[i] = err
 	// One that waits does not keep the others from what they can do, nor does one that
 	// waits for somebody to resolve a step in doubt.
-	m.stop = m.stop || err != nil && !errors.Is(err, ErrWaiting) && !m.run.refusedInDoubt(err)
+	m.stop = m.stop || err != nil && !errors.Is(err, ErrWaiting) && !m.run.onlyInDoubt(err)
 	m.mu.Unlock()
 	m.report(func(p *runs.Progress) {
 		switch {

@@ -77,8 +77,13 @@ func (allowUnknown) applyRun(c *runConfig)   { c.allowUnknown = true }
 // Redact calls fn with every text before it is written, logged or shown: every string
 // value in inputs, results, states and notes, and the texts of errors, panics, labels
 // and reasons. What fn returns takes its place, for good: a redacted result is what
-// [Step] returns, live and later. Member names, keys and run IDs are not given to fn:
-// secrets must not stand in them. Values that are written as texts are given to fn too: times,
+// [Step] returns, live and later. Inputs are compared as they were redacted: two that differ only
+// in what fn hides are equal ([WithInput], [RunInput], the items of a [Map]). Member names, keys
+// and run IDs are not given to fn: secrets must not stand in them, and the names of members appear
+// in messages, as JSON paths. Nor does fn see what the command pawl writes, which has its own
+// open store: pawl resolve, say, writes the result and the reason that it is given as they are. An
+// error that wraps one of the program's own shows its text redacted; what errors.As takes out of it is the program's, and so is
+// the value that goes on after a panic of a step. Values that are written as texts are given to fn too: times,
 // []byte in base64, whatever has a MarshalText method. If what fn returns for one does not
 // fit there, the value is [ErrInvalid] and not recorded. Fn must be fast, give equal texts for equal texts, and
 // be safe for concurrent use.
@@ -109,6 +114,7 @@ type runConfig struct {
 	yield     *time.Duration
 
 	allowUnknown bool
+	ignoreInput  bool
 }
 
 type runOption func(*runConfig)
@@ -142,7 +148,8 @@ func Label(name, value string) RunOption {
 // starts, such as a list of documents, does not belong into it.
 //
 // Nothing is recorded of it later: a run that was created without an input accepts any,
-// and one with an input accepts a start without RunInput.
+// and one with an input accepts a start without RunInput. [IgnoreInput] lets another input pass
+// on purpose.
 func RunInput(v any) RunOption {
 	return runOption(func(c *runConfig) { c.input, c.hasInput = v, true })
 }
@@ -198,14 +205,15 @@ func Parallel(n int) MapOption {
 }
 
 // WithInput records a fingerprint of v when the step starts (a digest, and the
-// canonical JSON up to 4 KiB). When a later start asks for the step with another
+// canonical JSON up to 4 KiB, both as [Redact] leaves them). When a later start asks for the step with another
 // input, the recorded result would answer another question: the step returns
 // [ErrInputChanged] with the JSON paths that differ, unless [RerunOnChange] is
 // given. Give it what the result depends on: the prompt, the model's name, the
 // document. For the items of a [Map] it replaces the item's own fingerprint.
 //
-// So it does for a step that began and has no end, since it may have had its effect: only
-// what has failed may be tried with another input. An [AtMostOnce] step in doubt, the step
+// So it does for a step that began and has no end, since it may have had its effect, and for one
+// that failed and has saved a state or a note, or has a result inside it: nothing of that goes out
+// of sight unasked. A failure of which nothing else is left may be tried with another input. An [AtMostOnce] step in doubt, the step
 // itself or one inside it, is [ErrInDoubt] then whatever else is given.
 //
 // Only two inputs can differ. WithInput that is added to a step which was recorded
@@ -216,18 +224,33 @@ func WithInput(v any) StepOption {
 }
 
 // RerunOnChange makes a step, or an item of a [Map], whose input changed run anew
-// instead of returning [ErrInputChanged]. The older result, and everything
-// recorded inside that step, stays in the history and is never returned again.
+// instead of returning [ErrInputChanged]. The older result, with its state and note, and
+// everything recorded inside that step, finished [AtMostOnce] steps too, stays in the history and is
+// never returned again: what is done for another input is other work.
 func RerunOnChange() StepOption {
 	return stepOption(func(c *stepConfig) { c.rerun = true })
 }
 
 // IgnoreInput makes a step, or the items of a [Map], return the recorded result whatever
-// its input was. The items' fingerprints are not taken then, so that they need not be
-// values that can be stored.
-func IgnoreInput() StepOption {
-	return stepOption(func(c *stepConfig) { c.ignoreInput = true })
+// its input was; given to [Do] or [Store.Begin] it lets another [RunInput] pass, also for the
+// result of a complete run. One that differs is logged, and the history gets a record that says
+// so (but for a complete run).
+//
+// The present input is still recorded when a function is called, so that a later start without
+// IgnoreInput compares with that. Items that cannot be stored have no fingerprint then: nothing is
+// recorded of them, and nothing compared later.
+func IgnoreInput() interface {
+	StepOption
+	RunOption
+} {
+	return ignoreInput{}
 }
+
+type ignoreInput struct{}
+
+func (ignoreInput) applyStep(c *stepConfig) { c.ignoreInput = true }
+func (ignoreInput) applyMap(c *mapConfig)   { c.ignoreInput = true }
+func (ignoreInput) applyRun(c *runConfig)   { c.ignoreInput = true }
 
 // AtMostOnce is for a step whose effect must not happen twice, and that no
 // [IdempotencyKey] protects: a payment, a message. That its function is about to be called is
@@ -236,7 +259,8 @@ func IgnoreInput() StepOption {
 // on the step is [ErrInDoubt] until somebody looks and says so, with [Store.ResolveDone]
 // or [Store.ResolveRerun], or with the command: pawl resolve. An error that says the run
 // should stop here ([ErrWaiting], [ErrCancelled], [ErrLeaseLost], any while the run's
-// context is done) is an interruption, so the step is in doubt then too.
+// context is done) is an interruption, so the step is in doubt then too. A fork, and an import
+// under another ID, have every step in doubt so that was under way.
 //
 // An error of fn says that it did not happen, and the step may be tried again. If fn
 // does not know either, after a timeout say, it returns an error that wraps
@@ -247,8 +271,10 @@ func AtMostOnce() StepOption {
 
 // Alias says under which key a step, or a [Map], was recorded before it was renamed, in
 // the same scope. If nothing is recorded under the present key, what is recorded under
-// the old one goes on under it, with everything inside, for good. An empty old key is
-// [ErrInvalid].
+// the old one goes on under it, with everything inside, for good. If something is, since the
+// program ran under the new name once without Alias, nothing is adopted and the [Logger] is
+// warned: go back to the old name, or fork the run at a record before ([Store.Fork]). Of several
+// the last one counts. An empty old key is [ErrInvalid].
 func Alias(old string) StepOption {
 	if old == "" {
 		old = emptyAlias

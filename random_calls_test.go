@@ -1,8 +1,10 @@
 package pawl_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pawlgo/pawl"
 )
@@ -41,16 +43,17 @@ func (x *random) step(p place, n *node) (err error) {
 	}
 	o := seen{crashed: true}
 	var leaked context.Context
+	var idem string
 	defer func() { // also on the way of a panic
 		if !x.m.returned(c, o) && err == nil {
 			err = errDead
 		}
-		if leaked != nil && !o.crashed && x.seed%8 == 0 && x.simple(&request{kind: "late note"}, func() error { return pawl.Note(leaked, "late") }) == errDead {
+		if leaked != nil && !o.crashed && x.seed%8 == 0 && x.late(leaked, idem) == errDead {
 			err = errDead
 		}
 	}()
 	v, err := pawl.Step(p.ctx, n.name, func(ctx context.Context) (randomValue, error) {
-		leaked = ctx
+		leaked, idem = ctx, pawl.IdempotencyKey(ctx)
 		return x.function(ctx, p, n, c)
 	}, opts...)
 	o = seen{value: v.Text + v.Lost, err: err}
@@ -96,4 +99,26 @@ func (x *random) mapping(p place, n *node) (err error) {
 		o.values = append(o.values, v.Text+v.Lost)
 	}
 	return err
+}
+
+// late does what a goroutine may do that outlives the try it was begun in.
+func (x *random) late(ctx context.Context, idem string) error {
+	x.mu.Lock()
+	x.left = append(x.left, leftBehind{ctx, idem})
+	left := slices.Clone(x.left)
+	x.mu.Unlock()
+	for _, l := range left { // epochs may have begun since
+		if pawl.IdempotencyKey(l.ctx) != l.idem {
+			return x.simple(&request{kind: "late key"}, func() error { return fmt.Errorf("a try that has ended gets another idempotency key") })
+		}
+	}
+	return cmp.Or(
+		x.simple(&request{kind: "late note"}, func() error { return pawl.Note(ctx, "late") }),
+		x.simple(&request{kind: "late load note"}, func() error { _, _, err := pawl.LoadNote[string](ctx); return err }))
+}
+
+// leftBehind is the context of a try that has ended, with the idempotency key it had.
+type leftBehind struct {
+	ctx  context.Context
+	idem string
 }

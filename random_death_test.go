@@ -39,7 +39,7 @@ func (m *model) death() {
 func distinct(worlds []*world) (left []*world) {
 	seen := map[string]bool{}
 	for _, w := range worlds {
-		id := fmt.Sprint(w.exists, w.gen, w.status, w.input, w.attempts, w.result, w.steps, w.maps, w.epochs, w.notes, w.states, len(w.idem))
+		id := fmt.Sprint(w.exists, w.gen, w.status, w.input, w.attempts, w.result, w.steps, w.maps, w.epochs, w.whole, w.notes, w.states, len(w.idem))
 		if !seen[id] {
 			seen[id] = true
 			left = append(left, w)

@@ -27,6 +27,7 @@ type random struct {
 	mu     sync.Mutex
 	calls  map[string]int
 	serial int
+	left   []leftBehind
 }
 
 // errDead ends a program whose process is dead.
@@ -204,6 +205,12 @@ func (x *random) function(ctx context.Context, p place, n *node, c *request) (v 
 			return v, err
 		}
 	}
+	if r.IntN(4) == 0 {
+		if err := errors.Join(x.load(inner, "load"), x.save(inner)); err != nil {
+			e = errorEnding(err)
+			return v, err
+		}
+	}
 	if err := x.body(inner, n.body); err != nil {
 		e = errorEnding(err)
 		return v, err
@@ -253,5 +260,23 @@ func (x *random) end(r *rand.Rand, c *request) ending {
 
 func errorEnding(err error) ending {
 	is := func(target error) bool { return errors.Is(err, target) }
-	return ending{how: "error", err: err, waits: is(pawl.ErrWaiting), stop: is(pawl.ErrWaiting) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
+	return ending{how: "error", err: err, refused: onlyRefused(err), waits: is(pawl.ErrWaiting), stop: is(pawl.ErrWaiting) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
+}
+
+// onlyRefused reports whether an error comes from nothing but steps in doubt, which were not
+// called.
+func onlyRefused(err error) bool {
+	if e, ok := err.(*pawl.RunError); ok {
+		return e.Op == "start" && e.Err == pawl.ErrInDoubt
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range many.Unwrap() {
+			if !onlyRefused(err) {
+				return false
+			}
+		}
+		return true
+	}
+	inner := errors.Unwrap(err)
+	return inner != nil && onlyRefused(inner)
 }

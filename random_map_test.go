@@ -59,6 +59,7 @@ func (m *model) mapReturned(w *world, c *request, p todo, o seen) (string, []*wo
 // mapEnd gathers how the items of a Map ended.
 type mapEnd struct {
 	failed, crashed bool
+	stopped         bool // no further item begins
 	errs            []error
 	maybe           []func(*world) // what a cancellation meanwhile may have made of them
 }
@@ -70,13 +71,14 @@ func (m *model) itemEnded(w *world, c *request, p todo, it *request, e *mapEnd) 
 	switch {
 	case launched && it.ended == 0:
 		return fmt.Sprintf("item %s has not ended", it.key)
-	case !launched && e.failed: // none begins after a failure
+	case !launched && e.stopped: // none begins after a failure
 		if m.cancelled && len(ip.effects) > 1 { // but for one that had begun
 			e.maybe = append(e.maybe, func(b *world) { b.apply(ip.effects[0]) })
 		}
 		return ""
 	case !launched && ip.outcome != "call": // it failed without being called
 		e.failed = true
+		e.stopped = e.stopped || ip.outcome != "ErrInDoubt"
 		w.asked[it.key] = askFailed
 		if m.cancelled && m.cancelledAt >= c.asked { // perhaps before it came to that
 			e.maybe = append(e.maybe, func(b *world) { b.apply(ip.effects...) })
@@ -88,13 +90,14 @@ func (m *model) itemEnded(w *world, c *request, p todo, it *request, e *mapEnd) 
 		if !m.cancelled || m.cancelledAt < c.asked {
 			return fmt.Sprintf("item %s was to be called", it.key)
 		}
-		e.failed = true
+		e.failed, e.stopped = true, true
 		if len(ip.effects) > 1 {
 			e.maybe = append(e.maybe, func(b *world) { b.apply(ip.effects[0]) })
 		}
 		return ""
 	}
 	e.failed = e.failed || it.end.how != "value"
+	e.stopped = e.stopped || it.end.stops()
 	e.crashed = e.crashed || it.end.how == "crash"
 	if it.end.how == "error" && len(m.after(it)) > 0 {
 		e.errs = append(e.errs, it.end.err)

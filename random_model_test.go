@@ -119,7 +119,10 @@ func (m *model) launch(w *world, c *request) string {
 				break
 			}
 			before, running := w.open[it]
-			if !running || !before.called || it.ended == 0 || it.end.how != "value" && !(it.end.how == "error" && it.end.waits) {
+			if !running && p.items[it].outcome == "ErrInDoubt" {
+				continue
+			}
+			if !running || !before.called || it.ended == 0 || it.end.stops() {
 				return fmt.Sprintf("item %s was to come before it and to succeed", it.key)
 			}
 			m.settle(w, it) // its turn is over
@@ -133,6 +136,11 @@ func (m *model) launch(w *world, c *request) string {
 	w.asked[c.key] = askRunning
 	w.open[c] = ip
 	return ""
+}
+
+// stops reports whether no further item of a Map begins behind one that ended so.
+func (e ending) stops() bool {
+	return e.how != "value" && !(e.how == "error" && (e.waits || e.refused))
 }
 
 // settle records how an item of a Map ended.

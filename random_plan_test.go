@@ -34,6 +34,7 @@ type ending struct {
 	err          error
 	stop, doubt  bool // the error says that the run stops, or that fn does not know
 	waits        bool // the error says that the run waits
+	refused      bool // it says nothing but that steps in doubt were not called
 	wasCancelled bool // the run's context was done before it ended
 }
 
@@ -43,7 +44,6 @@ type todo struct {
 	outcome string // "call" the function, "answer", or the class of an error
 	answer  string
 
-	early   bool // refused for what is in doubt, before anything else is looked at
 	claimed bool // the key is this call's until it returns
 	called  bool
 	order   []*request          // of a Map: the items to be done, in this order
@@ -73,6 +73,7 @@ func (w *world) askAnew(key string) {
 			delete(w.asked, k)
 		}
 	}
+	dropIn(w.loaded, key) // a new try has seen none of it
 }
 
 // begin plans a call and claims its key.
@@ -100,7 +101,7 @@ func (w *world) begin(c *request, cancelled bool) todo {
 		return todo{effects: []effect{{kind: "state", key: c.key, text: c.text}}, outcome: "answer"}
 	case "note":
 		return todo{effects: []effect{{kind: "note", key: c.key, text: c.text}}, outcome: "answer"}
-	case "late note":
+	case "late note", "late load note":
 		return todo{outcome: "ErrInvalid"}
 	case "load note":
 		return todo{outcome: "answer", answer: w.notes[c.key]}
@@ -118,7 +119,7 @@ func (w *world) beginRun(c *request) todo {
 		switch {
 		case !w.exists && c.mustExist:
 			return is("ErrNotFound")
-		case w.exists && w.input != "" && c.in != "" && c.in != w.input:
+		case w.exists && w.input != "" && c.in != "" && c.in != w.input && !c.ignore:
 			return is("ErrInputChanged")
 		case w.status == runs.Complete:
 			return todo{outcome: "answer", answer: w.result}
@@ -165,16 +166,14 @@ func (w *world) beginRun(c *request) todo {
 		return is("ErrComplete")
 	case !known:
 		return is("ErrNotFound")
-	case st.status == "done":
+	case st.status == "done" && !st.said:
 		return is("ErrConflict")
 	case st.status == "failed":
 		return is("ErrInvalid")
 	case c.kind == "resolve done":
-		return is("answer", effect{kind: "done", key: c.key, text: c.text})
-	case w.doubtInside(c.key):
-		return is("ErrInDoubt")
+		return is("answer", effect{kind: "said", key: c.key, text: c.text})
 	}
-	return is("answer", effect{kind: "epoch", key: c.key})
+	return is("answer", effect{kind: "alone", key: c.key})
 }
 
 func (w *world) beginStep(c *request, cancelled bool) todo {
@@ -221,9 +220,9 @@ func (w *world) work(c *request, cancelled bool) todo {
 	}
 	if recorded && in != "" && st.in != "" && in != st.in {
 		switch {
-		case st.status == "running" && st.once || w.doubtInside(c.key):
-			return todo{outcome: "ErrInDoubt", early: true}
-		case !c.rerun && (st.status != "failed" || w.openInside(c.key)):
+		case w.inDoubt(c.key, false):
+			return todo{outcome: "ErrInDoubt"}
+		case !c.rerun && (st.status != "failed" || w.openInside(c.key) || w.keptIn(c.key)):
 			return todo{outcome: "ErrInputChanged"}
 		case cancelled:
 			return todo{outcome: "canceled"}
@@ -242,7 +241,7 @@ func (w *world) work(c *request, cancelled bool) todo {
 		p.outcome = "ErrInDoubt"
 	default:
 		p.outcome = "call"
-		p.effects = append(p.effects, effect{kind: "start", key: c.key, in: in, once: c.once})
+		p.effects = append(p.effects, effect{kind: "start", key: c.key, in: c.in, once: c.once})
 	}
 	return p
 }
@@ -267,18 +266,18 @@ func (w *world) beginMap(c *request, cancelled bool) todo {
 	w2 := w.clone()
 	w2.apply(p.effects...)
 	p.items, p.values = map[*request]todo{}, map[*request]string{}
-	var last []*request
+	var last, doubtful []*request
 	refused := ""
 	for _, it := range c.items {
 		ip := w2.work(it, cancelled)
 		switch {
-		case ip.early:
-			return todo{outcome: ip.outcome, effects: p.effects, claimed: true}
 		case ip.outcome == "ErrInputChanged":
 			refused = ip.outcome
 		case ip.outcome == "answer":
 			p.values[it] = ip.answer
 			continue
+		case w2.inDoubt(it.key, it.once):
+			doubtful = append(doubtful, it)
 		case w2.steps[it.key].status == "failed":
 			last = append(last, it)
 		default:
@@ -289,7 +288,7 @@ func (w *world) beginMap(c *request, cancelled bool) todo {
 	if refused != "" {
 		return todo{outcome: refused, effects: p.effects, claimed: true}
 	}
-	p.order = slices.Concat(p.order, last)
+	p.order = slices.Concat(p.order, last, doubtful)
 	p.effects = append(p.effects, effect{kind: "map", key: c.key})
 	p.outcome = "call"
 	return p

@@ -87,12 +87,17 @@ func (x *random) resolve(r *rand.Rand, kind string) {
 			break
 		}
 	}
-	x.simple(c, func() error { //nolint:errcheck // the model judges it
-		if kind == "resolve done" {
-			return x.store.ResolveDone(context.Background(), "r", c.key, randomValue{Text: c.text}, "me", "")
-		}
-		return x.store.ResolveRerun(context.Background(), "r", c.key, "me", "")
-	})
+	resolve := func(c *request) error {
+		return x.simple(c, func() error {
+			if c.kind == "resolve done" {
+				return x.store.ResolveDone(context.Background(), "r", c.key, randomValue{Text: c.text}, "me", "")
+			}
+			return x.store.ResolveRerun(context.Background(), "r", c.key, "me", "")
+		})
+	}
+	if resolve(c) != errDead && r.IntN(3) == 0 { // that was a mistake
+		resolve(&request{kind: pick(r, "resolve done", "resolve rerun"), key: c.key, text: x.unique("resolved anew")}) //nolint:errcheck // the model judges it
+	}
 }
 
 // resolveAll resolves what keeps a run from coming to its end.
@@ -115,6 +120,9 @@ func (p *process) program() {
 	if !x.calm && p.r.IntN(3) == 0 {
 		c.in = "run-" + strconv.Itoa(1+p.r.IntN(8)/7)
 		opts = append(opts, pawl.RunInput(c.in))
+		if c.ignore = p.r.IntN(3) == 0; c.ignore {
+			opts = append(opts, pawl.IgnoreInput())
+		}
 	}
 	if c.mustExist {
 		opts = append(opts, pawl.MustExist())

@@ -174,7 +174,7 @@ var mustCome = map[string]string{
 	"clear":    "answer ErrNotFound",
 	"delete":   "answer ErrNotFound",
 
-	"load note": "answer nothing", "late note": "ErrInvalid",
+	"load note": "answer nothing", "late note": "ErrInvalid", "late load note": "ErrInvalid",
 	"resolve done":  "answer ErrComplete ErrConflict ErrInvalid ErrNotFound",
 	"resolve rerun": "answer ErrComplete ErrConflict ErrInvalid ErrNotFound",
 	"compact in it": "answer ErrClosed ErrComplete",

@@ -24,6 +24,7 @@ type world struct {
 	steps    map[string]mstep
 	maps     map[string]bool
 	epochs   map[string]int
+	whole    map[string]int // epochs that concerned what is inside too
 	notes    map[string]string
 	states   map[string]string
 	idem     map[string]string // what was seen of each idempotency key, by what it stands for
@@ -43,6 +44,7 @@ type mstep struct {
 	in     string
 	tries  int
 	once   bool
+	said   bool   // the value is what somebody said it to be
 	token  string // what its idempotency key stands for
 }
 
@@ -75,7 +77,7 @@ func newWorld() *world {
 // forget is what is known of an absent run.
 func (w *world) forget() {
 	w.exists, w.status, w.input, w.attempts, w.result = false, "", "", 0, ""
-	w.steps, w.maps, w.epochs = map[string]mstep{}, map[string]bool{}, map[string]int{}
+	w.steps, w.maps, w.epochs, w.whole = map[string]mstep{}, map[string]bool{}, map[string]int{}, map[string]int{}
 	w.notes, w.states = map[string]string{}, map[string]string{}
 }
 
@@ -85,7 +87,7 @@ func (w *world) newAttempt() {
 
 func (w *world) clone() *world {
 	c := *w
-	c.steps, c.maps, c.epochs = maps.Clone(w.steps), maps.Clone(w.maps), maps.Clone(w.epochs)
+	c.steps, c.maps, c.epochs, c.whole = maps.Clone(w.steps), maps.Clone(w.maps), maps.Clone(w.epochs), maps.Clone(w.whole)
 	c.notes, c.states, c.idem, c.known = maps.Clone(w.notes), maps.Clone(w.states), maps.Clone(w.idem), maps.Clone(w.known)
 	c.asked, c.loaded, c.open = maps.Clone(w.asked), maps.Clone(w.loaded), maps.Clone(w.open)
 	return &c
@@ -105,16 +107,21 @@ func (w *world) apply(effects ...effect) {
 		case "epoch":
 			w.dropAll(e.key)
 			w.epochs[e.key]++
+			w.whole[e.key] = w.epochs[e.key]
+		case "alone":
+			delete(w.steps, e.key)
+			delete(w.notes, e.key)
+			w.epochs[e.key]++
 		case "start":
 			st := w.steps[e.key]
 			if st.token == "" {
 				st.token = w.token(e.key)
 			}
 			w.steps[e.key] = mstep{status: "running", in: e.in, tries: st.tries + 1, once: e.once, token: st.token}
-		case "done", "fail":
+		case "done", "said", "fail":
 			st := w.steps[e.key]
-			st.status, st.value = "failed", ""
-			if e.kind == "done" {
+			st.status, st.value, st.said = "failed", "", e.kind == "said"
+			if e.kind != "fail" {
 				st.status, st.value = "done", e.text
 			}
 			w.steps[e.key] = st
@@ -165,6 +172,7 @@ func (w *world) move(from, to string) {
 	dropIn(w.loaded, from)
 	dropIn(w.loaded, to)
 	w.epochs[from]++ // what comes there later is another step
+	w.whole[from] = w.epochs[from]
 }
 
 // dropAll puts everything under a key out of sight.
@@ -200,6 +208,15 @@ func (w *world) openInside(key string) bool {
 	return false
 }
 
+// keptIn reports whether a state or a note is recorded at key or inside it.
+func (w *world) keptIn(key string) bool { return anyIn(w.notes, key) || anyIn(w.states, key) }
+
+// inDoubt reports whether a step at key or inside it waits to be resolved.
+func (w *world) inDoubt(key string, once bool) bool {
+	st := w.steps[key]
+	return st.status == "running" && (st.once || once) || w.doubtInside(key)
+}
+
 // doubtInside reports whether a step inside key began, has no end and must not run twice.
 func (w *world) doubtInside(key string) bool {
 	for k, st := range w.steps {
@@ -216,8 +233,11 @@ func (w *world) token(key string) string {
 	var token strings.Builder
 	fmt.Fprint(&token, w.gen, "|", key, "|")
 	for end := 0; end <= len(key); end++ {
-		if end == len(key) || key[end] == '/' {
-			fmt.Fprint(&token, ".", w.epochs[key[:end]])
+		switch {
+		case end == len(key):
+			fmt.Fprint(&token, ".", w.epochs[key])
+		case key[end] == '/':
+			fmt.Fprint(&token, ".", w.whole[key[:end]])
 		}
 	}
 	return token.String()

@@ -19,8 +19,11 @@ import (
 // function would have returned, or its JSON as a json.RawMessage. Who says so and why
 // stand in the history. When it returns nil that is durable.
 //
+// Until the run is complete, what was said of a step so may be corrected by saying it anew, with
+// either of the two methods: the newest counts, and all of them stand in the history.
+//
 // Errors: [ErrNotFound] (no such run or step), [ErrLocked] (the run is open: the step may
-// be under way), [ErrConflict] (the step has a result already), [ErrInvalid] (it is not
+// be under way), [ErrConflict] (the step's function has given a result), [ErrInvalid] (it is not
 // in doubt, or the result cannot be stored), [ErrComplete], [ErrCorrupt] and
 // [ErrNewerFormat].
 func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by, reason string) error {
@@ -28,7 +31,7 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 	if err != nil {
 		return &RunError{Op: "resolve", RunID: id, Key: key, Err: fmt.Errorf("%w: result: %w", ErrInvalid, err), Hint: "nothing was written"}
 	}
-	return s.resolve(ctx, id, key, false, func(st *journal.Step, _ int64) []byte {
+	return s.resolve(ctx, id, key, func(st *journal.Step, _ int64) []byte {
 		b := line.NewBody(journal.KindStep, key, s.now()).Int("try", st.Tries).Int("us", 0)
 		s.signed(b, by, reason)
 		return b.Value(text).Bytes()
@@ -36,11 +39,16 @@ func (s *Store) ResolveDone(ctx context.Context, id, key string, result any, by,
 }
 
 // ResolveRerun says of a step in doubt that it did not happen: the next start calls its
-// function, with a new [IdempotencyKey]. Everything recorded inside the step is history.
-// Otherwise it is as [Store.ResolveDone].
+// function, as its first try and with a new [IdempotencyKey]. Its older tries and its note are
+// history.
+//
+// It says nothing of what is inside the step: steps there that have a result return it, an
+// [AtMostOnce] step that is finished does not happen a second time, one that is in doubt stays
+// so, others run again with the idempotency key that they had; and [LoadState] in the step's
+// function returns the state that was saved there last. Otherwise it is as [Store.ResolveDone].
 func (s *Store) ResolveRerun(ctx context.Context, id, key, by, reason string) error {
-	return s.resolve(ctx, id, key, true, func(_ *journal.Step, epoch int64) []byte {
-		b := line.NewBody(journal.KindEpoch, key, s.now()).Int("n", epoch)
+	return s.resolve(ctx, id, key, func(_ *journal.Step, epoch int64) []byte {
+		b := line.NewBody(journal.KindEpoch, key, s.now()).Int("n", epoch).Raw("alone", []byte("true"))
 		s.signed(b, by, reason)
 		return b.Bytes()
 	})
@@ -52,7 +60,7 @@ func (s *Store) signed(b *line.Body, by, reason string) {
 	b.Str("reason", bounded(hide(reason))).Str("by", bounded(hide(by))) // cut last: half a secret is one too
 }
 
-func (s *Store) resolve(ctx context.Context, id, key string, rerun bool, body func(st *journal.Step, epoch int64) []byte) error {
+func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journal.Step, epoch int64) []byte) error {
 	const op = "resolve"
 	log, fold, release, err := s.openUnowned(ctx, op, id)
 	if err != nil {
@@ -62,17 +70,18 @@ func (s *Store) resolve(ctx context.Context, id, key string, rerun bool, body fu
 		return &RunError{Op: op, RunID: id, Key: key, Err: err, Hint: "nothing was written; " + hint}
 	}
 	st := fold.Steps[key]
+	said, readErr := saidBefore(log, st)
 	switch {
+	case readErr != nil:
+		err = openError(id, log.Path(), readErr)
 	case fold.Status == journal.Complete:
 		err = refuse(ErrComplete, "the run has its result")
 	case st == nil:
 		err = refuse(fmt.Errorf("%w: no such step", ErrNotFound), "list them with: pawl steps "+quoteArg(id))
-	case st.Status == journal.StepDone:
-		err = refuse(fmt.Errorf("%w: the step has a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
+	case st.Status == journal.StepDone && !said:
+		err = refuse(fmt.Errorf("%w: the step's function has given a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
 	case st.Status == journal.StepFailed:
 		err = refuse(fmt.Errorf("%w: the step failed, it is not in doubt", ErrInvalid), "the next start tries it again")
-	case rerun && inDoubtInside(fold, key) != "":
-		err = refuse(fmt.Errorf("%w: step %q inside it must not run twice", ErrInDoubt, inDoubtInside(fold, key)), "resolve that one first")
 	default:
 		if _, err = log.Append(body(st, fold.NextEpoch(key)), true); err != nil {
 			err = writeError(op, id, key, log.Path(), err)
@@ -82,6 +91,18 @@ func (s *Store) resolve(ctx context.Context, id, key string, rerun bool, body fu
 		err = releaseErr
 	}
 	return err
+}
+
+// saidBefore reports whether the result of a step is what somebody said it to be.
+func saidBefore(log *journalfile.File, st *journal.Step) (bool, error) {
+	if st == nil || st.Status != journal.StepDone {
+		return false, nil
+	}
+	rec, err := log.Record(journal.Span{Seq: st.Seq, Offset: st.Offset, Len: st.Len})
+	if err != nil {
+		return false, err
+	}
+	return rec.Member("by") != nil, nil
 }
 
 // openUnowned opens the journal of a run that nobody owns, to write into it outside of an
@@ -139,5 +160,9 @@ func (s *Store) lockRun(ctx context.Context, op, id string) (vfs.Lock, error) {
 
 // howToResolve says what to type about a step in doubt.
 func (r *Run) howToResolve(key string) string {
-	return fmt.Sprintf("find out whether it happened, then: pawl resolve %s %s --done RESULT | --rerun", quoteArg(r.id), quoteArg(key))
+	return "find out whether it happened, then: " + r.resolveCommand(key)
+}
+
+func (r *Run) resolveCommand(key string) string {
+	return fmt.Sprintf("pawl resolve %s %s --done RESULT | --rerun", quoteArg(r.id), quoteArg(key))
 }

@@ -71,6 +71,9 @@ func retryable(id, key string, fold *journal.Fold) ([]string, error) {
 		return refuse(fmt.Errorf("%w: the step has a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
 	case st.Status == journal.StepRunning && st.Once:
 		return refuse(fmt.Errorf("%w: the step has no recorded end", ErrInDoubt), "find out whether it happened, then: pawl resolve")
+	case st.Status == journal.StepWaiting:
+		return refuse(fmt.Errorf("%w: it is a question that waits for an answer", ErrInvalid), "answer it with: pawl answer "+quoteArg(id)+" "+quoteArg(key))
+	case st.Status == journal.StepRunning && fold.Trouble[key] != nil && fold.Trouble[key].Deaths > 0: // it would be poison
 	case st.Status == journal.StepRunning:
 		return refuse(fmt.Errorf("%w: the step has not failed, it has no recorded end", ErrInvalid), "the next start tries it again")
 	}

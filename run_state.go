@@ -19,9 +19,9 @@ type runState struct {
 	mu     sync.Mutex
 	last   stateText
 	read   bool // last is what is recorded
-	loaded bool // the program has seen it
 	failed bool // the last save failed: it may be there all the same
 	schema int  // as the last call with options said
+	loaded bool // the program has seen it; the run's mu guards it
 }
 
 // LoadState returns the state that was saved last in the scope of ctx, and false if none
@@ -62,7 +62,8 @@ func LoadState[T any](ctx context.Context, opts ...StateOption) (T, bool, error)
 // state costs what its change costs; saving an equal state writes nothing.
 //
 // Saving before loading, in one attempt, would go back if there is a state already: that is
-// [ErrStateNotLoaded]. With [Migrate] given here or to [LoadState] the schema version is
+// [ErrStateNotLoaded]. Each try of a step, and each call of a Map, must load anew what is saved at its
+// key or inside it: what the try before it loaded is no business of its. With [Migrate] given here or to [LoadState] the schema version is
 // recorded.
 //
 // Errors: [ErrNoRun], [ErrInvalid] with the JSON path (the value cannot be stored),
@@ -100,6 +101,7 @@ func stateScope(ctx context.Context, op string, t reflect.Type, opts []StateOpti
 		return s, nil, nil
 	}
 	cfg := newFileConfig(nil)
+	cfg.redact = s.run.store.redact
 	for _, o := range opts {
 		o.applyState(cfg)
 	}
@@ -127,6 +129,7 @@ func (r *Run) loadState(s *scope, cfg *fileConfig, decode func(text []byte) erro
 	if text != nil && (cfg != nil || st.schema != st.last.schema) {
 		if cfg == nil {
 			cfg = newFileConfig(nil)
+			cfg.redact = r.store.redact
 		}
 		text, err = cfg.upgrade(&RunError{Op: "load the state of", RunID: r.id, Key: key}, stored{found: true, text: text, schema: st.last.schema})
 	}
@@ -136,7 +139,11 @@ func (r *Run) loadState(s *scope, cfg *fileConfig, decode func(text []byte) erro
 	if err != nil {
 		return false, err
 	}
-	st.loaded = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.alive() == nil && r.states[key] == st { // what a try saw that has ended, the next one has not
+		st.loaded = true
+	}
 	return text != nil, nil
 }
 
@@ -161,7 +168,7 @@ func (r *Run) readState(key string, st *runState) error {
 		}
 		st.last = stateText{text: text, clean: line.Clean(text), schema: schema, patched: int(copied.PatchBytes)}
 	}
-	st.read, st.failed = true, false
+	st.read = true
 	return nil
 }
 
@@ -174,9 +181,9 @@ func (r *Run) saveState(s *scope, cfg *fileConfig, text []byte, exact bool) erro
 	}
 	defer st.mu.Unlock()
 	r.mu.Lock()
-	exists := r.fold.Saved[key] != nil
+	blind := r.fold.Saved[key] != nil && !st.loaded
 	r.mu.Unlock()
-	if exists && !st.loaded {
+	if blind {
 		return &RunError{Op: op, RunID: r.id, Key: key, Err: ErrStateNotLoaded, Hint: "nothing was written; call LoadState first and go on from what it returns"}
 	}
 	if st.last.text != nil && !st.failed && st.last.schema == st.schema && string(st.last.text) == string(text) {
@@ -200,11 +207,15 @@ func (r *Run) saveState(s *scope, cfg *fileConfig, text []byte, exact bool) erro
 		}
 		return nil
 	}
-	if err := r.record(body, true, guard, func(f *journal.Fold, span journal.Span) { f.Save(key, span, patch) }); err != nil {
+	err = r.record(body, true, guard, func(f *journal.Fold, span journal.Span) {
+		f.Save(key, span, patch)
+		st.loaded = guard() == nil
+	})
+	if err != nil {
 		st.failed = true
 		return r.writeError(op, key, err)
 	}
-	st.last, st.read, st.loaded, st.failed = next, true, true, false
+	st.last, st.read, st.failed = next, true, false
 	return nil
 }
 
@@ -231,6 +242,15 @@ func (r *Run) lockState(op string, s *scope, cfg *fileConfig) (*runState, error)
 		st.schema = cfg.schema()
 	}
 	return st, nil
+}
+
+// unload makes the states at key and inside it count as not loaded. The caller holds mu.
+func (r *Run) unload(key string) {
+	for k, st := range r.states {
+		if k == key || strings.HasPrefix(k, key+"/") {
+			st.loaded = false
+		}
+	}
 }
 
 // forgetStates forgets the states of key and of everything inside it, which have gone

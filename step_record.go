@@ -46,7 +46,7 @@ func (r *Run) recordStart(s *scope, key string, c stepConfig, input *value.Finge
 		st.SetInput(input.Key())
 		f.SetTrouble(key, false, trouble)
 		f.Begin(key)
-		t.live = r.begun(key)
+		t.live, t.idem = r.begun(key), r.idemNow(key)
 	})
 	if err != nil {
 		return t, r.writeError("start", key, err)
@@ -72,7 +72,7 @@ func stepEnded(key string, status journal.StepStatus) func(*journal.Fold, journa
 func (r *Run) record(body []byte, durable bool, guard func() error, apply func(*journal.Fold, journal.Span)) error {
 	r.gate.RLock()
 	defer r.gate.RUnlock()
-	span, err := r.write(body, durable, guard, apply)
+	span, gone, err := r.write(body, durable, guard, apply)
 	if err != nil || !durable {
 		return err
 	}
@@ -81,32 +81,35 @@ func (r *Run) record(body []byte, durable bool, guard func() error, apply func(*
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := guard(); err != nil {
-		return err // it stands in front of the epoch that put it out of sight
+	err = guard()
+	if err == nil || r.gone == gone {
+		// That a try has ended meanwhile does not take it out of the journal. An epoch does: it
+		// stands in front of that.
+		apply(r.fold, span)
 	}
-	apply(r.fold, span)
-	return nil
+	return err
 }
 
-func (r *Run) write(body []byte, durable bool, guard func() error, apply func(*journal.Fold, journal.Span)) (journal.Span, error) {
+// write appends a record; gone tells epochs that come later from those in front of it.
+func (r *Run) write(body []byte, durable bool, guard func() error, apply func(*journal.Fold, journal.Span)) (span journal.Span, gone uint64, err error) {
 	r.order.Lock()
 	defer r.order.Unlock()
 	r.mu.Lock()
-	err := r.ended
+	gone, err = r.gone, r.ended
 	if err == nil {
 		err = guard()
 	}
 	r.mu.Unlock()
 	if err != nil {
-		return journal.Span{}, err
+		return span, gone, err
 	}
-	span, err := r.log.Append(body, false)
+	span, err = r.log.Append(body, false)
 	if err == nil && !durable {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		apply(r.fold, span)
 	}
-	return span, err
+	return span, gone, err
 }
 
 // still guards a record of a try: no epoch may have begun since.

@@ -123,10 +123,10 @@ func meter(ctx context.Context, unit string, amount float64) error {
 }
 
 // checkTerms refuses limits that mean nothing.
-func (c runConfig) checkTerms(id string) error {
+func (c runConfig) checkTerms(s *Store, id string) error {
 	for _, unit := range slices.Sorted(maps.Keys(c.budget)) {
 		if limit := c.budget[unit]; unit == "" || badText(unit) || math.IsNaN(limit) || math.IsInf(limit, 0) || limit < 0 {
-			return &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a budget of %v %q", ErrInvalid, limit, shown(unit)), Hint: "nothing was started"}
+			return &RunError{Op: "open", RunID: id, Err: fmt.Errorf("%w: a budget of %v %q", ErrInvalid, limit, s.shown(unit)), Hint: "nothing was started"}
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 // Counts is how many steps stand how.
 type Counts struct {
 	Done, Failed, Running, Waiting int
+	Sleeping                       int // of those running: sleeps, which nobody is in doubt about
+	Final                          int // of those failed: for good
 	// Outer counts the finished steps that are not inside another finished one,
 	// and Took sums the time that these took: what a start does not do again.
 	Outer int
@@ -29,8 +31,14 @@ func (f *Fold) Counts() Counts {
 			}
 		case StepFailed:
 			c.Failed++
+			if s.Final {
+				c.Final++
+			}
 		case StepRunning:
 			c.Running++
+			if f.sleeps(key) {
+				c.Sleeping++
+			}
 		case StepWaiting:
 			c.Waiting++
 		}

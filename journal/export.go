@@ -19,7 +19,10 @@ import (
 //
 // End is where to stop: [Tail.End] of a scan. Everything before it must be durable, as the
 // last record says that it is. Errors are those of src and w, or match [ErrCorrupt].
-func Export(w io.Writer, src io.ReaderAt, end int64) error {
+//
+// Behind are the bodies of records that are in force and not in the journal yet, such as what
+// its inbox holds: they are written behind the journal's own.
+func Export(w io.Writer, src io.ReaderAt, end int64, behind ...[]byte) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(w, window)
 	all := io.MultiWriter(out, sum)
@@ -44,13 +47,22 @@ func Export(w io.Writer, src io.ReaderAt, end int64) error {
 	if torn := sc.Tail().Torn; torn > 0 {
 		return &CorruptError{Offset: sc.Tail().End, Seq: seq + 1, Reason: fmt.Sprintf("the %d bytes before the end of what was to be exported changed while they were read", torn)}
 	}
-	b := line.NewBody(KindExport, "", time.Now()).Int("records", records).Str("sha256", hex.EncodeToString(sum.Sum(nil))).Bytes()
 	plain, padded := line.Ends(tag)
-	text, _ := line.AppendEnd(nil, crc, seq+1, seq, b, plain)
-	if (size+int64(len(text))-1)%sector == 0 { // as in every journal: not where it could be missing without a trace
-		text, _ = line.AppendEnd(nil, crc, seq+1, seq, b, padded)
+	next := func(body []byte) []byte {
+		text, sum := line.AppendEnd(nil, crc, seq+1, seq, body, plain)
+		if (size+int64(len(text))-1)%sector == 0 { // as in every journal: not where it could be missing without a trace
+			text, sum = line.AppendEnd(nil, crc, seq+1, seq, body, padded)
+		}
+		size, records, seq, crc = size+int64(len(text)), records+1, seq+1, sum
+		return text
 	}
-	if _, err := out.Write(text); err != nil {
+	for _, body := range behind {
+		if _, err := all.Write(next(body)); err != nil {
+			return err
+		}
+	}
+	b := line.NewBody(KindExport, "", time.Now()).Int("records", records).Str("sha256", hex.EncodeToString(sum.Sum(nil))).Bytes()
+	if _, err := out.Write(next(b)); err != nil {
 		return err
 	}
 	return out.Flush()

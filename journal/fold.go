@@ -118,6 +118,7 @@ type Fold struct {
 	attemptSeq int64               // newest attempt
 	endSeq     int64               // newest end of an attempt, or completion
 	cancelSeq  int64               // the cancellation in force
+	reopened   [2]int64            // a cancellation and what took it back, since the newest attempt: the end before them counts no more
 	clearSeq   int64               // newest clear
 	lastAt     []byte
 }
@@ -150,7 +151,7 @@ func (f *Fold) Apply(r *Record) {
 		f.header(r)
 	case KindAttempt:
 		if f.Status != Complete && f.Status != Cancelled { // these stay
-			f.Status, f.Error, f.WakeAt = InProgress, "", time.Time{}
+			f.Status, f.Error, f.WakeAt, f.reopened = InProgress, "", time.Time{}, [2]int64{}
 		}
 		f.terms(r)
 		f.Attempt = Attempt{N: r.Int("n"), Host: r.Str("host"), PID: r.Int("pid"), At: r.Time()}
@@ -187,7 +188,7 @@ func (f *Fold) Apply(r *Record) {
 		f.Use(r.Key, r.Str("unit"), number(r.Member("amount")))
 	case KindClear:
 		f.Status, f.Error, f.Result, f.endSeq = InProgress, "", Span{}, 0
-		f.cancelSeq, f.clearSeq, f.Cancel, f.WakeAt = 0, r.Seq, Decision{}, time.Time{}
+		f.cancelSeq, f.clearSeq, f.Cancel, f.WakeAt, f.reopened = 0, r.Seq, Decision{}, time.Time{}, [2]int64{}
 		f.empty()
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq
@@ -215,6 +216,7 @@ func (f *Fold) Apply(r *Record) {
 		f.CancelRun(r.Str("by"), r.Str("reason"), r.Str("mail"), r.Time(), r.Seq)
 	case KindReopen:
 		if f.Status == Cancelled {
+			f.reopened = [2]int64{f.cancelSeq, r.Seq}
 			f.Status, f.Error, f.cancelSeq, f.Cancel = InProgress, "", 0, Decision{}
 		}
 	case KindRepair:

@@ -54,7 +54,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 
 // keep returns the numbers of the records of known kinds that still mean something.
 func (f *Fold) keep() map[int64]bool {
-	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true, f.cancelSeq: true}
+	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true, f.cancelSeq: true, f.reopened[0]: true, f.reopened[1]: true}
 	for _, t := range f.Trouble {
 		keep[t.seq] = true
 	}

@@ -95,3 +95,36 @@ func TestOrderOfMembers(t *testing.T) {
 		t.Errorf("a %+v, b %+v, c %+v", f.Steps["a"], f.Steps["b"], f.Steps["c"])
 	}
 }
+
+// TestEpochAlone: an epoch of a step alone drops the step with its note; what is inside stays, and
+// so does the state, and no idempotency key inside changes.
+func TestEpochAlone(t *testing.T) {
+	t.Parallel()
+	alone := func(n int64) *line.Body { return rec(journal.KindEpoch, "a").Int("n", n).Raw("alone", []byte("true")) }
+	before := []*line.Body{
+		rec(journal.KindEpoch, "a").Int("n", 1), rec(journal.KindStart, "a").Int("try", 3), rec(journal.KindNote, "a").CleanValue([]byte("1")),
+		rec(journal.KindState, "a").Str("sum", "00000000").CleanValue([]byte("1")), rec(journal.KindMap, "a/m").Int("total", 1),
+		rec(journal.KindStart, "a/m/x"), rec(journal.KindStep, "a/m/x").CleanValue([]byte("1")), rec(journal.KindNote, "a/m/x").CleanValue([]byte("1")),
+	}
+	was, f := foldOf(before...), foldOf(append(slices.Clone(before), alone(2))...)
+	if _, noted := f.Notes["a"]; f.Steps["a"] != nil || noted || f.Saved["a"] == nil {
+		t.Errorf("the step %+v, its note %v, its state %+v", f.Steps["a"], noted, f.Saved["a"])
+	}
+	if _, noted := f.Notes["a/m/x"]; f.Steps["a/m/x"] == nil || f.Steps["a/m/x"].Status != journal.StepDone || !noted || f.Maps["a/m"] == nil {
+		t.Error("something inside is gone")
+	}
+	for _, key := range []string{"a/m/x", "a/other"} {
+		if f.IdempotencyKey(key) != was.IdempotencyKey(key) {
+			t.Errorf("the idempotency key of %s changed", key)
+		}
+	}
+	if f.IdempotencyKey("a") == was.IdempotencyKey("a") || f.Epoch("a") != 2 || f.NextEpoch("a") != 3 {
+		t.Errorf("epoch %d of the step", f.Epoch("a"))
+	}
+	// One of everything counts on from it, for what is inside too.
+	all := foldOf(append(slices.Clone(before), alone(2), rec(journal.KindEpoch, "a").Int("n", 3))...)
+	other := foldOf(append(slices.Clone(before), rec(journal.KindEpoch, "a").Int("n", 2))...)
+	if k := all.IdempotencyKey("a/other"); k == was.IdempotencyKey("a/other") || k == other.IdempotencyKey("a/other") {
+		t.Error("an idempotency key inside came back")
+	}
+}

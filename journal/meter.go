@@ -1,6 +1,9 @@
 package journal
 
-import "maps"
+import (
+	"maps"
+	"math"
+)
 
 // Amount is how much a step used of something.
 type Amount struct {
@@ -11,14 +14,17 @@ type Amount struct {
 
 // Use adds what was metered in a step; key is "" outside of all steps.
 func (f *Fold) Use(key, unit string, amount float64) {
-	f.Spent[unit] += amount
+	f.Spent[unit] = min(f.Spent[unit]+amount, math.MaxFloat64)
 	used := f.used[key]
 	for i := range used {
 		if used[i].Unit == unit {
-			used[i].All += amount
-			used[i].Last += amount
+			used[i].All = min(used[i].All+amount, math.MaxFloat64)
+			used[i].Last = min(used[i].Last+amount, math.MaxFloat64)
 			return
 		}
+	}
+	if used == nil && f.Steps[key] == nil {
+		f.link(key) // an epoch or alias of a key around it must find it
 	}
 	f.used[key] = append(used, Amount{unit, amount, amount})
 }
@@ -43,7 +49,7 @@ func (f *Fold) addUsed(sum map[string]float64, key string) map[string]float64 {
 			if sum == nil {
 				sum = map[string]float64{}
 			}
-			sum[a.Unit] += a.Last
+			sum[a.Unit] = min(sum[a.Unit]+a.Last, math.MaxFloat64)
 		}
 	}
 	add(key)

@@ -52,18 +52,31 @@ func (f *Fold) Crash(key string, n, others, seq int64) {
 	if t == nil {
 		t = &Trouble{}
 		f.Trouble[key] = t
+		if f.Steps[key] == nil {
+			f.link(key)
+		}
 	}
 	t.Deaths, t.Others, t.seq = n, others, seq
 }
 
-// Reopen lets a step that failed be tried anew, as if it never had.
+// Reopen lets a step that failed, or that processes have died in, be tried anew, as if it
+// never had. A run that waits can go on for that.
 func (f *Fold) Reopen(key string, seq int64) {
 	s := f.Steps[key]
-	if s == nil || s.Status != StepFailed {
+	if s == nil || s.Status != StepFailed && s.Status != StepRunning || s.Status == StepRunning && f.sleeps(key) {
 		return
 	}
 	s.Final = false
 	f.Trouble[key] = &Trouble{seq: seq}
+	if f.Status == Waiting {
+		f.Status, f.WakeAt = InProgress, time.Time{}
+	}
+}
+
+// sleeps reports whether a step that is under way is a sleep.
+func (f *Fold) sleeps(key string) bool {
+	t := f.Trouble[key]
+	return t != nil && !t.Until.IsZero()
 }
 
 // Died returns the keys of the steps that were under way when the last process that had
@@ -75,7 +88,7 @@ func (f *Fold) Died() []string {
 	}
 	underWay := map[string]bool{}
 	for key, s := range f.Steps {
-		if t := f.Trouble[key]; s.Status == StepRunning && s.Start.Seq > f.attemptSeq && (t == nil || t.Until.IsZero()) {
+		if s.Status == StepRunning && s.Start.Seq > f.attemptSeq && !f.sleeps(key) {
 			underWay[key] = true
 		}
 	}
@@ -99,13 +112,24 @@ func (f *Fold) Died() []string {
 func (f *Fold) CancelRun(by, reason, mail string, at time.Time, seq int64) {
 	f.Mail = mail
 	if f.Status != Complete {
-		f.Status, f.cancelSeq, f.WakeAt = Cancelled, seq, time.Time{}
+		f.Status, f.Error, f.cancelSeq, f.WakeAt = Cancelled, "", seq, time.Time{}
 		f.Cancel = Decision{By: by, Reason: reason, At: at}
 	}
 }
 
-// terms takes the limits that an attempt works under.
+// Counted reports whether the death that a step was under way at is recorded already, by a
+// process that did not come to its own attempt.
+func (f *Fold) Counted(key string) bool {
+	t := f.Trouble[key]
+	return t != nil && t.seq > f.attemptSeq
+}
+
+// terms takes the limits that an attempt works under; not those of the run that this one was
+// forked from.
 func (f *Fold) terms(r *Record) {
+	if r.was() <= f.Header.Parent.Seq {
+		return
+	}
 	f.Deadline, f.Budget = timeOf(r.Member("deadline")), nil
 	f.Within = time.Duration(r.Int("within")) * time.Microsecond
 	line.Members(r.Member("budget"), 1, func(name, v []byte) bool {

@@ -140,6 +140,7 @@ func (r *reading) compare(v spec.Vector) (wrong []string) {
 		differ("steps", steps, v.Steps)
 	}
 	wrong = append(wrong, r.compareScopes(v)...)
+	wrong = append(wrong, compareTroubles(r.fold, v)...)
 	if err := v.Result.Check(r.result, r.resultErr != nil); err != nil {
 		wrong = append(wrong, fmt.Sprintf("result: %v (%v)", err, r.resultErr))
 	}

@@ -56,6 +56,8 @@ type Info struct {
 	Done     int                // steps with a result
 	Failed   int                // steps whose last try failed
 	Waiting  int                // questions that wait for an answer
+	Sleeping int                // of those running: sleeps
+	Final    int                // of those failed: for good, until they are retried
 	Running  int                // steps started and not ended: under way, or in doubt if there is no owner
 	Took     time.Duration      // time that the finished steps took, nested ones within the outer one
 	Maps     []Progress         // each Map's progress, in the order of their start

@@ -476,8 +476,8 @@ def _state(chain):
 class _Tree:
     """What is recorded under keys, in a tree along their segments, so that an epoch cuts off and an alias hangs
     elsewhere all that is inside its key. At a key (under None) stand, each under the name of its sort: `step`
-    {status, once, map, began, sleep, final, series, crash, moved}, `map` (true), `note` (text), `used` (by unit: what was
-    used in all, and behind the step's newest start) and `state` (records from the newest whole one on)."""
+    {status, once, map, began, sleep, final, series, moved}, `crash` (deaths and others, if they count), `used` (by unit: in
+    all, and behind the step's newest start), `map` (true), `note` (text) and `state` (records from the newest whole one on)."""
 
     def __init__(self, uid):
         self.root, self.epochs, self.uid = {}, {}, uid
@@ -518,8 +518,10 @@ class _Tree:
         moved = list(self.walk(source, self.cut(source)))
         for old, things in moved:
             step, there = things.get("step"), self.at(key + old[len(source):])
-            if step and "step" in there:
-                things.pop("used", None)                # it is dropped with the step
+            for sort in ("used", "crash"):              # they go with the step, or are dropped
+                if sort in things and step and "step" not in there:
+                    there[sort] = things[sort]
+                things.pop(sort, None)
             if step and "step" not in there:
                 step.setdefault("moved", self.idempotency(old))
                 if step["map"] and (step["map"] + "/").startswith(source + "/"):
@@ -548,7 +550,9 @@ def _step(things, record):
     """Add a start, step or fail to the things at its key."""
     kind, members = record["kind"], record["members"]
     step = things.setdefault("step", {"status": None, "once": False, "map": None, "began": 0, "sleep": False,
-                                      "final": False, "series": {}, "crash": {}})
+                                      "final": False, "series": {}})
+    if kind == "step" or kind == "fail" and step["status"] != "done" and members.get("poison") is not True:
+        things.pop("crash", None)
     if step["status"] == "done":
         return
     step["status"] = {"start": "running", "step": "done", "fail": "failed"}[kind]
@@ -561,18 +565,17 @@ def _step(things, record):
         step["began"], step["sleep"] = record["seq"], "until" in step["series"]
         for amounts in things.get("used", {}).values():
             amounts[1] = 0
-    elif kind == "step" or not step["series"].get("poison"):
-        step["crash"] = {}
 
 
 def _trouble(things, record):
-    """Add a crash or a retry to the things at its key; without a step there it means nothing."""
+    """Add a crash or a retry to the things at its key. A retry of a step that has not failed means nothing."""
     step, members = things.get("step"), record["members"]
-    if step and record["kind"] == "crash":
-        step["crash"] = {name: members[member] for name, member in (("deaths", "n"), ("others", "others"))
-                         if _integer(members.get(member), 1)}
-    elif step:
-        step["final"], step["series"], step["crash"] = False, {}, {}
+    if record["kind"] == "crash":
+        things["crash"] = {name: members[member] for name, member in (("deaths", "n"), ("others", "others"))
+                           if _integer(members.get(member), 1)}
+    elif step and step["status"] == "failed":
+        step["final"], step["series"] = False, {}
+        things.pop("crash", None)
 
 
 def _add(used, unit, amount):
@@ -620,8 +623,10 @@ def fold(records):
         elif kind == "attempt":
             attempts = members["n"] if _integer(members.get("n"), 1) else attempts
             opened, terms = record["seq"], members
-        if kind in ("complete", "failed", "waiting", "interrupted") and status not in ("complete", "failed"):
+        if kind == "complete" or kind in ("failed", "waiting", "interrupted") and status not in ("complete", "failed"):
             ended = record["seq"]
+        elif kind == "clear":
+            ended = 0
         if kind in ("attempt", "failed", "waiting") and status not in ("complete", "cancelled"):
             if kind != "waiting" or status == "in_progress":
                 status = {"attempt": "in_progress"}.get(kind, kind)
@@ -639,9 +644,9 @@ def fold(records):
         elif kind == "meter":
             unit, amount = members.get("unit"), members.get("amount")
             if isinstance(unit, str) and type(amount) in (int, float):
-                _add(used, unit, amount)
+                _add(used, unit, float(amount))
                 if key is not None:
-                    _add(tree.at(key).setdefault("used", {}), unit, amount)
+                    _add(tree.at(key).setdefault("used", {}), unit, float(amount))
         elif kind == "state" and key is None:
             chain = _chained(chain, record)
         elif key is None:
@@ -670,8 +675,11 @@ def fold(records):
             out["idempotency"][key] = step.get("moved") or tree.idempotency(key)
             out["once"] += [key] if step["once"] else []
             out["final"] += [key] if step["final"] else []
-            if step["series"] or step["crash"]:
-                out["troubles"][key] = {**step["series"], **step["crash"]}
+            if step["series"] or things.get("crash"):
+                out["troubles"][key] = {**step["series"], **things.get("crash", {})}
+            if "used" in things:
+                out["used_by"][key] = {unit: amounts[0] for unit, amounts in things["used"].items()}
+                out["used_since"][key] = {unit: amounts[1] for unit, amounts in things["used"].items() if amounts[1]}
             if step["map"] is not None:
                 out["maps"].setdefault(step["map"], []).append(key)
         if "map" in things:
@@ -680,9 +688,6 @@ def fold(records):
             out["notes"][key] = things["note"]
         if "state" in things:
             out["states"][key] = _newest(things["state"])
-        if "used" in things:
-            out["used_by"][key] = {unit: amounts[0] for unit, amounts in things["used"].items()}
-            out["used_since"][key] = {unit: amounts[1] for unit, amounts in things["used"].items() if amounts[1]}
     return {"status": status, "attempts": attempts, "result": result, "state": _newest(chain), "labels": labels,
             "repairs": repairs, "deadline": terms.get("deadline"), "within": terms.get("within"), "budget": terms.get("budget"),
             "wake": wake, "cancel": cancel and {name: cancel.get(name) for name in ("by", "reason", "mail")},

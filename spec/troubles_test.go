@@ -218,6 +218,8 @@ func useVectors(s *set) {
 	add("alias-old-key-anew", "A step under the old key has used nothing yet.",
 		opened().start("a").meter("a", "eur", "1").alias("b", "a").start("a").meter("a", "eur", "2"), 7, `{"a":"running","b":"running"}`, `{"eur":3}`,
 		`{"a":{"eur":2},"b":{"eur":1}}`, `{"a":{"eur":2},"b":{"eur":1}}`)
+	add("before-start", "What is used under a key counts for the step that begins there later.", opened().meter("a", "eur", "1").start("a").meter("a", "eur", "2"), 5,
+		`{"a":"running"}`, `{"eur":3}`, `{"a":{"eur":3}}`, `{"a":{"eur":2}}`)
 	add("retry", "A retry gives nothing back.", opened().start("a").meter("a", "eur", "1").fail("a").retry("a"), 6, `{"a":"failed"}`, `{"eur":1}`, `{"a":{"eur":1}}`, `{"a":{"eur":1}}`)
 	add("clear", "A clear drops it all.", opened().start("a").meter("a", "eur", "1").meter("", "eur", "2").clear().meter("", "eur", "4"), 7, `{}`, `{"eur":4}`, `{}`, `{}`)
 	all("complete", "What is used behind the end counts.", four().complete("1").meter("", "eur", "1").meter("a", "eur", "2"), 7, "complete", `{"a":"done"}`, "used", `{"eur":3}`, "used_by", `{"a":{"eur":2}}`)
@@ -283,6 +285,8 @@ func deathVectors(s *set) {
 	under("cancelled", "A process that did not end its attempt in a cancelled run died.", opened().start("a").cancelled(), 4, 1, "cancelled", `{"a":"running"}`, `["a"]`)
 	under("cancelled-ended", "Behind its end it did not.", opened().start("a").cancelled().interrupted(), 5, 1, "cancelled", `{"a":"running"}`, absent)
 	under("in-complete", "What an attempt of a complete run says of its end does not count.", opened().complete("1").attempt(2).start("b").interrupted(), 6, 2, "complete", `{"b":"running"}`, `["b"]`)
+	under("complete-again", "A second result ends an attempt of a complete run.", opened().complete("1").attempt(2).start("b").complete("2"), 6, 2, "complete", `{"b":"running"}`, absent)
+	under("clear-ends", "Behind a clear nothing says any more that the attempt ended.", opened().complete("1").clear().start("b"), 5, 1, going, `{"b":"running"}`, `["b"]`)
 	under("crash-is-no-end", "A crash that is recorded is no end of an attempt; the attempt behind it is the newest.", opened().start("a").crash("a", 1, 0), 4, 1, going, `{"a":"running"}`, `["a"]`)
 
 	all := added(s, "crash", "5, 6")
@@ -309,7 +313,9 @@ func deathVectors(s *set) {
 	add("poison-retry-and-again", "The next death is the first one.", poisoned().retry("a").start("a").crash("a", 1, 0), 11, `{"a":"running"}`, `[]`, `{"a":{"deaths":1}}`)
 	add("poison-start", "A start ends what the failure said, and no more.", poisoned().start("a"), 9, `{"a":"running"}`, `[]`, `{"a":{"deaths":2}}`)
 	add("poison-fail", "A failure without it ends both.", poisoned().start("a").fail("a"), 10, `{"a":"failed"}`, `[]`, `{}`)
-	add("retry", "A retry of a step that is running ends its deaths.", died().retry("a"), 6, `{"a":"running"}`, `[]`, `{}`)
+	add("retry-running", "A retry of a step that has not failed means nothing.", died().startOf("a", soFar).retry("a"), 7, `{"a":"running"}`, `[]`, `{"a":{`+soFar+`,"deaths":1}}`)
+	add("before-start", "Deaths are those of the key: where a start is gone, or is none yet, they count for the next one.", opened().crash("a", 1, 0).attempt(1).start("a"), 5,
+		`{"a":"running"}`, `[]`, `{"a":{"deaths":1}}`)
 	add("epoch", "An epoch drops the deaths of its key and inside it.", died().start("a/b").crash("a/b", 1, 0).start("ab").crash("ab", 1, 0).epoch("a", 1).start("a").start("a/b"), 12,
 		`{"a":"running","a/b":"running","ab":"running"}`, `[]`, `{"ab":{"deaths":1}}`)
 	add("alias", "An alias moves the deaths with the step.", died().start("a/b").crash("a/b", 1, 2).alias("b", "a").start("a"), 9,
@@ -347,6 +353,7 @@ func cancelVectors(s *set) {
 	add("reopen-failed", "one that failed,", opened().failedRun().reopen(), 4, 1, "failed", `{}`, "", absent)
 	add("reopen-waiting", "one that waits,", opened().waiting(later).reopen(), 4, 1, "waiting", `{}`, "", absent)
 	add("reopen-complete", "one that is complete.", opened().complete("1").reopen(), 4, 1, "complete", `{}`, "1", absent)
+	add("twice", "Of two in a row the newest one counts.", opened().cancelled().add(kind("cancelled", `"by":"carl","reason":"","mail":"m2"`)), 4, 1, off, `{}`, "", `{"by":"carl","reason":"","mail":"m2"}`)
 	add("again", "Cancelled again by somebody else.", opened().cancelled().reopen().add(kind("cancelled", `"by":"carl \u001b[31m","reason":"","mail":"m2"`)), 5, 1, off, `{}`, "",
 		`{"by":"carl \u001b[31m","reason":"","mail":"m2"}`)
 	add("clear", "A clear makes it in progress.", opened().cancelled().clear(), 4, 1, going, `{}`, "", absent)
@@ -369,18 +376,37 @@ func compactTroubleVectors(s *set) {
 	add("series", "Of a series the newest start and failure are left.", b, 5, 4, "in_progress", `{"a":"running"}`, "troubles", `{"a":{`+soFar+`}}`, "died", `["a"]`)
 	b = compacted().kept(keyed("start", "a", `"was":12,"try":3`)).kept(keyed("fail", "a", `"was":13,"try":3,"us":5,"error":"no","final":true`)).kept(keyed("retry", "a", `"was":19,"by":"ann","reason":"r"`)).kept(attempt)
 	add("retry", "A retry that still counts.", b, 5, 4, "in_progress", `{"a":"failed"}`, "final", `[]`, "troubles", `{}`)
+	b = compacted().kept(keyed("crash", "a", `"was":19,"n":2,"others":0`)).kept(attempt).kept(keyed("start", "a", `"was":21,"try":4`))
+	add("crash", "The newest crash counts for a step whose newest start, behind it, is the only one that is left.", b, 4, 4, "in_progress", `{"a":"running"}`,
+		"troubles", `{"a":{"deaths":2}}`, "died", `["a"]`)
+	b = compacted().kept(keyed("crash", "s/a", `"was":18,"n":2,"others":0`)).kept(keyed("crash", "a", `"was":19,"n":2,"others":0`)).kept(attempt).kept(keyed("start", "a", `"was":21,"try":4`)).
+		start("s/a").epoch("s", 1).start("s/a").step("a", "1").start("a")
+	add("crash-and-end", "And it ends as it would have.", b, 10, 4, "in_progress", `{"a":"done","s/a":"running"}`, "troubles", `{}`)
 	b = compacted().kept(keyed("start", "a", `"was":12,"try":3`)).kept(keyed("crash", "a", `"was":19,"n":2,"others":0`)).kept(attempt).kept(keyed("start", "a", `"was":21,"try":4`))
-	add("crash", "The newest crash, and the start behind it; deaths that come later count on.", b.crash("a", 3, 0).attempt(5), 7, 5, "in_progress", `{"a":"running"}`, "troubles", `{"a":{"deaths":3}}`, "died", `[]`)
+	add("crash-and-more", "Deaths that come later count on.", b.crash("a", 3, 0).attempt(5), 7, 5, "in_progress", `{"a":"running"}`, "troubles", `{"a":{"deaths":3}}`, "died", `[]`)
 	b = compacted().kept(keyed("meter", "a", `"was":5,"unit":"eur","amount":1`)).kept(keyed("start", "a", `"was":6,"try":2`)).kept(keyed("meter", "a", `"was":7,"unit":"eur","amount":2`)).
 		kept(keyed("step", "a", `"was":8,"try":2,"us":5`, `"value":1`)).kept(kind("meter", `"was":9,"unit":"eur","amount":4`)).kept(keyed("epoch", "b", `"was":11,"n":2,"reason":"r"`)).kept(attempt)
 	add("meter", "Everything that was metered, where it was.", b, 8, 4, "in_progress", `{"a":"done"}`, "used", `{"eur":7}`, "used_by", `{"a":{"eur":3}}`, "used_since", `{"a":{"eur":2}}`)
-	b = compacted().kept(keyed("meter", "b", `"was":4,"unit":"eur","amount":1`)).kept(keyed("epoch", "b", `"was":5,"n":1,"reason":"r"`)).kept(attempt).meter("b", "eur", "2")
-	add("meter-epoch", "Also what an epoch made history of its key: the run has used it.", b, 5, 4, "in_progress", `{}`, "used", `{"eur":3}`, "used_by", `{"b":{"eur":2}}`)
+	b = compacted().kept(keyed("meter", "b", `"was":4,"unit":"eur","amount":1`)).kept(keyed("epoch", "b", `"was":5,"n":1,"reason":"r"`)).kept(attempt).start("b").meter("b", "eur", "2")
+	add("meter-epoch", "Also what an epoch made history of its key: the run has used it.", b, 6, 4, "in_progress", `{"b":"running"}`, "used", `{"eur":3}`, "used_by", `{"b":{"eur":2}}`)
 	b = compacted().kept(keyed("start", "a", `"was":4,"try":1`)).kept(keyed("meter", "a", `"was":5,"unit":"eur","amount":1`)).kept(keyed("alias", "b", `"was":6,"from":"a"`)).kept(attempt)
 	add("meter-alias", "And what an alias moved.", b, 5, 4, "in_progress", `{"b":"running"}`, "used", `{"eur":1}`, "used_by", `{"b":{"eur":1}}`, "used_since", `{"b":{"eur":1}}`)
 	b = compacted().kept(attempt).kept(kind("cancelled", `"was":21,"by":"ann","reason":"ordered twice","mail":"m1"`))
 	add("cancelled", "The cancellation that is in force.", b, 3, 4, "cancelled", `{}`, "cancel", `{"by":"ann","reason":"ordered twice","mail":"m1"}`)
 	add("cancelled-reopen", "It can be taken back.", b.fork().reopen().attempt(5), 5, 5, "in_progress", `{}`, "cancel", `{}`)
+	b = compacted().kept(attempt).kept(kind("waiting", `"was":21,"until":"`+later+`"`)).kept(kind("cancelled", `"was":22,"by":"ann","reason":"r","mail":"m1"`)).
+		kept(kind("reopen", `"was":23,"by":"bob","reason":"r"`))
+	add("reopened", "One that was taken back means something as long as no attempt came: the run does not wait any more.", b, 5, 4, "in_progress", `{}`, "cancel", `{}`, "wake", "absent", "died", "absent")
+	b = compacted().kept(attempt).kept(kind("failed", `"was":21,"error":"no"`)).kept(kind("cancelled", `"was":22,"by":"ann","reason":"r","mail":"m1"`)).
+		kept(kind("interrupted", `"was":23`))
+	add("cancelled-interrupted", "A run that failed, was cancelled, and whose owner ended after that.", b, 5, 4, "cancelled", `{}`, "cancel", `{"by":"ann","reason":"r","mail":"m1"}`, "died", "absent")
+	b = compacted().kept(attempt).kept(keyed("start", "a", `"was":21,"try":1`)).kept(kind("complete", `"was":24,"value":1`)).kept(kind("attempt", `"was":25,"n":5,"host":"example","pid":4711`)).start("b").interrupted()
+	add("complete-opened", "A complete run that was opened again: what ended that attempt does not count, as in the file before.", b, 7, 5, "complete", `{"a":"running","b":"running"}`, "died", `["b"]`)
+	b = compacted().kept(keyed("start", "a", `"was":3,"try":1`)).kept(keyed("crash", "a", `"was":8,"n":3,"others":0`)).kept(keyed("fail", "a", `"was":9,"try":2,"us":5,"error":"no","final":true,"poison":true`)).kept(attempt)
+	add("poison", "Poison, its deaths and its failure.", b, 5, 4, "in_progress", `{"a":"failed"}`, "final", `["a"]`, "troubles", `{"a":{"poison":true,"deaths":3}}`)
+	b = compacted().kept(keyed("start", "old", `"was":3,"try":1`)).kept(keyed("alias", "a", `"was":6,"from":"old"`)).kept(keyed("fail", "a", `"was":9,"try":2,"us":5,"error":"no","final":true`)).
+		kept(keyed("retry", "a", `"was":10,"by":"ann","reason":"r"`)).kept(attempt).startOf("a", soFar)
+	add("alias-retry", "A step that moved, its failure under the new key, and the retry.", b, 7, 4, "in_progress", `{"a":"running"}`, "final", `[]`, "troubles", `{"a":{`+soFar+`}}`, "died", `["a"]`)
 	b = compacted().kept(kind("attempt", `"was":20,"n":4,"host":"example","pid":4711`, `"deadline":"`+last+`","within":60000000,"budget":{"eur":5}`)).
 		kept(keyed("start", "s", `"was":21,"try":1,"until":"`+later+`","wait":7`)).kept(kind("waiting", `"was":22,"until":"`+later+`"`))
 	add("waiting", "A run that sleeps.", b, 4, 4, "waiting", `{"s":"running"}`, "wake", later, "deadline", last, "within", "60000000", "budget", `{"eur":5}`,

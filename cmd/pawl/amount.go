@@ -48,13 +48,21 @@ func unitsOf(all ...map[string]float64) []string {
 
 // amount says how much of a unit: rounded for people, whole for programs.
 func (o *output) amount(unit string, x float64) string {
+	if o.tty && unit == unitUSD {
+		return dollars(x)
+	}
+	return o.number(unit, x) + " " + cell(unit)
+}
+
+// number says that where the unit is known; of dollars it says the unit all the same.
+func (o *output) number(unit string, x float64) string {
 	switch {
 	case !o.tty:
-		return exactly(x) + " " + cell(unit)
+		return exactly(x)
 	case unit == unitUSD:
 		return dollars(x)
 	}
-	return grouped(x) + " " + cell(unit)
+	return grouped(x)
 }
 
 // amounts says how much of each unit, "-" if there is none.
@@ -117,11 +125,11 @@ func grouped(x float64) string {
 	return digits
 }
 
-// skipped says what a start does not do and pay again.
-func (o *output) skipped(r pawl.Resume) string {
+// skipped says to people what a start does not do and pay again.
+func skipped(r pawl.Resume) string {
 	what := []string{count(r.Steps, "step")}
 	if r.Units != nil {
-		what = append(what, o.amounts(r.Units))
+		what = append(what, (&output{tty: true}).amounts(r.Units))
 	}
 	return "skipped " + strings.Join(append(what, took(r.Saved)), ", ")
 }

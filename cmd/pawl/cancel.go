@@ -157,7 +157,10 @@ func (a *app) reopen(ctx context.Context, arg string, by signature) error {
 
 // startAgain says what the next start does.
 func (a *app) startAgain(t *target) {
-	text := fmt.Sprintf("start its program again and it goes on; %s will not run again", count(t.info.Done, "finished step"))
+	text := "start its program again and it goes on"
+	if n := t.info.Done; n > 0 {
+		text += fmt.Sprintf("; %s will not run again", count(n, "finished step"))
+	}
 	if at := t.info.Deadline; !at.IsZero() && !at.After(a.now()) {
 		text += fmt.Sprintf(". Its deadline is over since %s: it needs a longer one", at.UTC().Format(time.RFC3339))
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: fmt.Sprintf(`Runs a job of %d steps in a process of its own and a temporary directory, kills the
 process with SIGKILL at a random moment half-way, and starts it again. A file outside
 the store, to which the job itself writes what it did, proves that no finished step
-ran again and none was lost. Nothing is downloaded, nothing leaves this machine.`, demoSteps),
+ran again and none was lost. What the steps cost is made up. Nothing is downloaded,
+nothing leaves this machine.`, demoSteps),
 		Annotations: map[string]string{"exit": "1 a proof does not hold"},
 		Args:        noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,6 +49,16 @@ type demo struct {
 	a    *app
 	dir  string
 	last int // acknowledged steps told last
+
+	mu sync.Mutex // held while something is said
+}
+
+// Write says what the job writes.
+func (d *demo) Write(b []byte) (int, error) {
+	for line := range strings.Lines(string(b)) {
+		d.say("   it %s", strings.TrimRight(line, "\n"))
+	}
+	return len(b), nil
 }
 
 // demoJSON is what it found, by the witness and not by pawl's own counters.
@@ -176,6 +188,8 @@ func (d *demo) conclude(found demoJSON) {
 func (d *demo) path(name string) string { return filepath.Join(d.dir, name) }
 
 func (d *demo) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if !d.a.json {
 		fmt.Fprintf(d.a.out, format+"\n", args...)
 		d.a.out.flush() //nolint:errcheck // kept for the end

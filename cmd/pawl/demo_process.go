@@ -21,7 +21,7 @@ func (d *demo) command(ctx context.Context) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, demoJob, d.dir)
-	cmd.Stderr = d.a.stderr
+	cmd.Stdout, cmd.Stderr = d, d.a.stderr
 	return cmd, nil
 }
 

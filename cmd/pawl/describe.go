@@ -135,12 +135,12 @@ func (a *app) next(t *target, d details) {
 			a.hint("it need not wait any more: start its program again and it goes on")
 		}
 	case statusCancelled:
-		if t.info.Owner == nil {
-			a.hint("to go on with it: pawl reopen %s, and start its program again", t.arg)
+		if t.info.Owner == nil && t.home() != "" {
+			a.hint("to go on with it: pawl reopen %s, and start its program again", a.byID(t))
 		}
 	case statusFailed:
-		if n := d.final(); n > 0 {
-			a.hint("%s failed for good; when the cause is mended: pawl retry %s, and start its program again", count(n, "step"), t.arg)
+		if n := d.final(); n > 0 && t.home() != "" {
+			a.hint("%s failed for good; when the cause is mended: pawl retry %s, and start its program again", count(n, "step"), a.byID(t))
 			return
 		}
 		a.hint("start its program again to try again what has no result; the steps: pawl steps %s", t.arg)

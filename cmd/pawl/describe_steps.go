@@ -47,10 +47,7 @@ func (a *app) stepLine(s stepView) string {
 		return line + "  until " + a.when(time.Time(s.UntilAt))
 	}
 	line += fmt.Sprintf("  try %d", s.Tries)
-	deaths := ""
-	if s.Deaths > 0 {
-		deaths = ", " + count(int(s.Deaths), "death") + " in a row"
-	}
+	deaths := deathsInARow(s.Deaths)
 	if s.Status != "failed" || s.Error == nil {
 		line += ", began " + a.time(time.Time(s.StartedAt)) + deaths
 		if s.Status == "in_doubt" {
@@ -59,8 +56,8 @@ func (a *app) stepLine(s stepView) string {
 		return line
 	}
 	switch {
-	case s.Poison:
-		line += ", poison" + deaths
+	case s.Poison: // which is what its error says
+		return line + ", poison" + deaths
 	case s.Final:
 		line += ", finally"
 	case !time.Time(s.NextAt).IsZero():
@@ -69,24 +66,35 @@ func (a *app) stepLine(s stepView) string {
 	return line + ": " + a.errorText(*s.Error)
 }
 
+// deathsInARow says at how many deaths a step was under way, if at any.
+func deathsInARow(n int64) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", the process died"
+	}
+	return fmt.Sprintf(", %d processes in a row died", n)
+}
+
 // describeRetry says how steps that failed for good are tried anew.
 func (a *app) describeRetry(f *fields, t *target, steps []stepView, status string) {
 	if status != "failed" || t.home() == "" {
 		return
 	}
+	id := quoteArg(t.info.ID)
 	var final []stepView
 	for _, s := range steps {
 		if s.Final {
 			final = append(final, s)
 		}
 	}
-	retry := "pawl retry " + quoteArg(t.info.ID)
 	switch len(final) {
 	case 0:
 	case 1:
-		f.add("try anew", retry+" "+quoteArg(final[0].Key)+a.where(t))
+		f.add("try anew", "pawl retry "+id+" "+quoteArg(final[0].Key)+a.where(t))
 	default:
-		f.add("try anew", retry+a.where(t)+", or one of them: "+retry+" STEP"+a.where(t))
+		f.add("try anew", "pawl retry "+id+a.where(t)+", or STEP behind "+id+" for one of them")
 	}
 }
 
@@ -97,6 +105,9 @@ func (a *app) where(t *target) string {
 	}
 	return a.again()
 }
+
+// byID names a run of a store in a command to type next that takes no path.
+func (a *app) byID(t *target) string { return quoteArg(t.info.ID) + a.where(t) }
 
 // final counts the steps that failed for good.
 func (d details) final() int {

@@ -12,7 +12,7 @@ func (a *app) describeStop(f *fields, t *target) {
 	case info.Cancel != nil:
 		f.add("cancelled", a.decided(info.Cancel))
 		if t.home() != "" && info.Owner == nil {
-			f.add("to go on", "pawl reopen "+quoteArg(info.ID)+a.where(t))
+			f.add("to go on", "pawl reopen "+a.byID(t))
 		}
 	case info.Status == runs.Waiting && info.WakeAt.IsZero():
 		f.add("waits", "for what is not a matter of time")
@@ -27,9 +27,9 @@ func (a *app) describeTerms(f *fields, info runs.Info) {
 	for _, unit := range unitsOf(info.Spent, info.Budget) {
 		line := a.out.amount(unit, info.Spent[unit])
 		if limit, ok := info.Budget[unit]; ok {
-			line += " of " + a.out.amount(unit, limit)
+			line = a.out.number(unit, info.Spent[unit]) + " of " + a.out.amount(unit, limit)
 			if left := limit - info.Spent[unit]; left > 0 && exactly(left) != "0" {
-				line += ", " + a.out.amount(unit, left) + " left"
+				line += ", " + a.out.number(unit, left) + " left"
 			} else {
 				line += ", used up"
 			}

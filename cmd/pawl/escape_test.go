@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/meter"
+	"github.com/pawlgo/pawl/retry"
+	"github.com/pawlgo/pawl/runs"
 )
 
 // TestEscapes: nothing of a note, a label, a reason or a name reaches a terminal as a
@@ -27,16 +32,23 @@ func TestEscapes(t *testing.T) {
 					if key == "3" {
 						cancel()
 					}
-					return 1, pawl.Note(ctx, map[string]string{evil: evil})
+					return 1, errors.Join(pawl.Note(ctx, map[string]string{evil: evil}), ctx.Err())
 				}, pawl.AtMostOnce())
 			}
-			return 0, pawl.SaveState(pawl.Scope(ctx, "st"+evil), evil)
-		}, pawl.Label(evil, evil), pawl.RunKind(evil))
+			pawl.Step(ctx, "final"+evil, func(ctx context.Context) (int, error) { //nolint:errcheck // see above
+				return 0, errors.Join(retry.Permanent(errors.New(evil)), meter.Add(ctx, "usd"+evil, 1))
+			})
+			return 0, errors.Join(errors.New(evil), pawl.SaveState(pawl.Scope(ctx, "st"+evil), evil))
+		}, pawl.Label(evil, evil), pawl.RunKind(evil), meter.Budget("usd"+evil, 20))
 		cancel()
 	}
 	steps, err := s.Steps(t.Context(), "r")
 	if err != nil || len(steps) == 0 {
 		t.Fatal(steps, err)
+	}
+	doubtful := slices.IndexFunc(steps, func(s runs.Step) bool { return s.Status == "running" })
+	if doubtful < 0 {
+		t.Fatal(steps)
 	}
 	exported := filepath.Join(t.TempDir(), "x"+"\x1b.jsonl")
 	for _, tty := range []string{"", "300"} {
@@ -47,7 +59,16 @@ func TestEscapes(t *testing.T) {
 			{"steps", "r"},
 			{"ls", "--label", evil + "=" + evil},
 			{"verify", "r"},
-			{"resolve", "r", steps[len(steps)-1].Key, "--done", "1", "--by", evil, "--reason", evil},
+			{"steps", "r", "final" + evil},
+			{"steps", "r", evil},
+			{"cancel", "r", "--by", evil, "--reason", evil},
+			{"show", "r"},
+			{"ls"},
+			{"reopen", "r", "--by", evil, "--reason", evil},
+			{"retry", "r", "--by", evil, "--reason", evil},
+			{"retry", "r", evil},
+			{"log", "r", "-n", "4"},
+			{"resolve", "r", steps[doubtful].Key, "--done", "1", "--by", evil, "--reason", evil},
 			{"resolve", "r", evil, "--rerun"},
 			{"log", "r", "-n", "1"},
 			{"export", "r", "-o", exported},
@@ -55,7 +76,7 @@ func TestEscapes(t *testing.T) {
 			{"clear", "copy" + tty + evil},
 		} {
 			for _, form := range []string{"", "--json"} {
-				if form != "" && (args[0] == "resolve" || args[0] == "import" || args[0] == "clear" || args[0] == "log" && tty == "") {
+				if form != "" && (slices.Contains([]string{"resolve", "cancel", "reopen", "retry"}, args[0]) || args[0] == "import" || args[0] == "clear" || args[0] == "log" && tty == "") {
 					continue // done by then; or byte for byte
 				}
 				args := append(args, "--store", store)
@@ -68,7 +89,7 @@ func TestEscapes(t *testing.T) {
 						t.Errorf("%q (exit code %d): %q in\n%q\n%q", args, code, bad, stdout, stderr)
 					}
 				}
-				if code != 0 && args[0] != "resolve" {
+				if code != 0 && !slices.Contains([]string{"resolve", "retry", "steps"}, args[0]) {
 					t.Errorf("%q: exit code %d: %s", args, code, stderr)
 				}
 			}

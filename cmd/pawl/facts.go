@@ -46,7 +46,11 @@ func (a *app) facts(r *journal.Record) string {
 			add("patch of %d bytes", len(patch))
 		}
 	case journal.KindEpoch:
-		add("older records are not used any more")
+		if r.Bool("alone") {
+			add("its older tries are not used any more")
+		} else {
+			add("older records are not used any more")
+		}
 		a.signed(r, "resolved by", add)
 	case journal.KindAlias:
 		add("goes on with what is recorded under %s", cell(r.Str("from")))
@@ -71,9 +75,9 @@ func (a *app) facts(r *journal.Record) string {
 		a.signed(r, "by", add)
 	case journal.KindCrash:
 		if others := r.Int("others"); others > 0 {
-			add("the process died while it and %s were under way", count(int(others), "other step"))
+			add("the process died while it and %s were under way: nobody can tell which one it was", count(int(others), "other step"))
 		} else {
-			add("the process died while it was under way, %s in a row", count(int(r.Int("n")), "death"))
+			add("it was under way alone%s", deathsInARow(max(r.Int("n"), 1)))
 		}
 	case journal.KindMeter:
 		if x, err := strconv.ParseFloat(string(r.Member("amount")), 64); err == nil {

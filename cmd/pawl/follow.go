@@ -93,7 +93,7 @@ func (a *app) notFollowed(t *target, pos position) error {
 	switch {
 	case pos.status == journal.Cancelled, t.info.Status == journal.Cancelled: // that may be in its inbox only
 		p.msg = fmt.Sprintf("%s is cancelled", cell(t.name))
-		p.hint = "to go on with it: pawl reopen " + t.arg
+		p.hint = "see who did that, and how to go on: pawl show " + t.arg
 	case pos.status == journal.Waiting:
 		p.msg = fmt.Sprintf("%s waits, and nobody has it open", cell(t.name))
 		p.hint = "see until when: pawl show " + t.arg

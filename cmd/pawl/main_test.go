@@ -79,6 +79,7 @@ var scrubs = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{32}\b`), "UID"},
 	{regexp.MustCompile(`\bbytes? \d+( to \d+)?`), "byte N"},
 	{regexp.MustCompile(`took [0-9.]+[mµn]?s`), "took TOOK"},
+	{regexp.MustCompile(`[0-9.]+[mµn]?s(: the next start)`), "TOOK$1"},
 	{regexp.MustCompile(`(?m)^size\t\d+$`), "size\tN"},
 	{regexp.MustCompile(`process \d+ on \S+`), "process PID on HOST"},
 	{regexp.MustCompile(`\b\d+@\S+`), "PID@HOST"},

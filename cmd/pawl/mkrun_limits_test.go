@@ -64,7 +64,8 @@ func work(ctx context.Context) (map[string]int, error) {
 		}
 		os.WriteFile("ready", nil, 0o666)
 		<-ctx.Done()
-		return nil, os.WriteFile("stopped", []byte(context.Cause(ctx).Error()), 0o666)
+		os.WriteFile("stopped", []byte(context.Cause(ctx).Error()), 0o666)
+		return nil, ctx.Err()
 	})
 }
 

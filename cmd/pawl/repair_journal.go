@@ -76,12 +76,16 @@ func (m *mending) report(rep *repair.Report) {
 func standing(fold *journal.Fold) *afterJSON {
 	c := fold.Counts()
 	info := runs.Info{Status: fold.Status}
-	after := &afterJSON{Status: statusOf(info), Steps: stepsJSON{Done: c.Done, Failed: c.Failed, InDoubt: c.Running}, InDoubt: []string{}}
+	after := &afterJSON{Status: statusOf(info), Steps: stepsJSON{Done: c.Done, Failed: c.Failed}, InDoubt: []string{}}
 	for key, s := range fold.Steps {
-		if s.Status == journal.StepRunning {
+		switch {
+		case sleeps(fold, key):
+			after.Steps.Sleeping++
+		case s.Status == journal.StepRunning:
 			after.InDoubt = append(after.InDoubt, key)
 		}
 	}
+	after.Steps.InDoubt = len(after.InDoubt)
 	slices.SortFunc(after.InDoubt, func(x, y string) int { return cmp.Compare(fold.Steps[x].First, fold.Steps[y].First) })
 	return after
 }

@@ -175,6 +175,9 @@ func stepWords(s stepsJSON) string {
 	if s.InDoubt > 0 {
 		words += fmt.Sprintf(", %d in doubt", s.InDoubt)
 	}
+	if s.Sleeping > 0 {
+		words += fmt.Sprintf(", %d sleeping", s.Sleeping)
+	}
 	return words
 }
 

@@ -35,8 +35,9 @@ the run stops there until somebody looks and says
   --done JSON   it happened, and this is what its function would have returned: the next
                 start returns it. "-" reads it from standard input, "@FILE" from a file
   --rerun       it did not happen: the next start calls the function, with another
-                idempotency key
+                idempotency key. Of steps inside it that says nothing
 
+Who has erred says it anew; that is possible until the run is complete.
 Who says so and why stand in the history for good. The result and the reason are recorded
 as they are given: the program's pawl.Redact is not asked, so leave out of them what it
 would hide. STEP is the step's whole key, as pawl show and pawl steps print it. Nobody may
@@ -129,7 +130,7 @@ func (a *app) resolved(t *target, steps []stepView, v resolutionJSON) {
 	}
 	left := 0
 	for _, s := range steps {
-		if s.Status == "in_doubt" && s.AtMostOnce && s.Key != v.Step && !(v.Action == "rerun" && strings.HasPrefix(s.Key, v.Step+"/")) {
+		if s.Status == "in_doubt" && s.AtMostOnce && s.Key != v.Step {
 			left++
 		}
 	}

@@ -96,9 +96,9 @@ func (v *stepView) troubles(fold *journal.Fold, s *journal.Step) {
 	v.Final = s.Final && s.Status == journal.StepFailed
 	if t := fold.Trouble[v.Key]; t != nil {
 		v.Poison, v.Fails, v.NextAt, v.UntilAt, v.Deaths = t.Poison, t.Fails, jsonTime(t.Next), jsonTime(t.Until), t.Deaths
-		if s.Status == journal.StepRunning && !t.Until.IsZero() {
-			v.Status = statusSleeping // nothing of it is in doubt
-		}
+	}
+	if sleeps(fold, v.Key) {
+		v.Status = statusSleeping // nothing of it is in doubt
 	}
 	for _, used := range fold.Used(v.Key) {
 		if v.Spent == nil {
@@ -117,12 +117,18 @@ func asleep(info runs.Info) (n int) {
 	if err != nil {
 		return 0 // changed since; what is wrong shows elsewhere
 	}
-	for key, t := range fold.Trouble {
-		if s := fold.Steps[key]; s != nil && s.Status == journal.StepRunning && !t.Until.IsZero() {
+	for key := range fold.Trouble {
+		if sleeps(fold, key) {
 			n++
 		}
 	}
 	return min(n, info.Running)
+}
+
+// sleeps reports whether a step is a sleep that has begun and has no end.
+func sleeps(fold *journal.Fold, key string) bool {
+	s, t := fold.Steps[key], fold.Trouble[key]
+	return s != nil && t != nil && s.Status == journal.StepRunning && !t.Until.IsZero()
 }
 
 // next is what becomes of a step that failed, or when it ends if it sleeps: a word and a time,

@@ -16,6 +16,7 @@ import (
 	"github.com/pawlgo/pawl/examples/research/internal/analysis"
 	"github.com/pawlgo/pawl/examples/research/internal/docs"
 	"github.com/pawlgo/pawl/examples/research/internal/report"
+	"github.com/pawlgo/pawl/meter"
 	"github.com/pawlgo/pawl/pawltest/witness"
 )
 
@@ -39,6 +40,7 @@ type agent struct {
 	fsys    fs.FS
 	method  analysis.Analyzer
 	pace    time.Duration
+	price   float64      // of a thousand words, in dollars, as a paid model would have one
 	witness *witness.Log // nil without -witness
 }
 
@@ -63,7 +65,7 @@ func research(ctx context.Context, set settings, stdout, stderr io.Writer) (err 
 	if len(listing.Docs) == 0 {
 		return fmt.Errorf("%s holds no documents (.txt, .md, .html); %d files skipped, %d of other kinds", folder, len(listing.Skipped), listing.Other)
 	}
-	a := &agent{fsys: fsys, method: method, pace: set.pace}
+	a := &agent{fsys: fsys, method: method, pace: set.pace, price: set.price}
 	if set.witness != "" {
 		if a.witness, err = witness.Open(set.witness); err != nil {
 			return fmt.Errorf("witness: %w", err)
@@ -76,12 +78,12 @@ func research(ctx context.Context, set settings, stdout, stderr io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	meter := newMeter(stderr, set.progress)
+	progress := newGauge(stderr, set.progress)
 	worked := false
 	out, err := pawl.Do(ctx, store, set.run, func(ctx context.Context) (outcome, error) {
 		worked = true
 		if r := pawl.Resumed(ctx); r.Attempt > 1 {
-			fmt.Fprintf(stderr, "research: going on with run %s, start %d\n", set.run, r.Attempt)
+			fmt.Fprintf(stderr, "research: going on with run %s, start %d; %s\n", set.run, r.Attempt, skipped(r))
 		}
 		items, err := pawl.Map(ctx, "documents", listing.Docs, byPath, a.document,
 			pawl.Parallel(set.parallel), pawl.RerunOnChange())
@@ -91,8 +93,8 @@ func research(ctx context.Context, set settings, stdout, stderr io.Writer) (err 
 		return outcome{report.Markdown(report.Input{
 			Folder: filepath.Base(folder), Method: method.Name(), Items: items, Skipped: listing.Skipped,
 		}), items}, nil
-	}, pawl.RunInput(input{folder, method.Name()}), pawl.OnProgress(meter.update))
-	meter.finish()
+	}, pawl.RunInput(input{folder, method.Name()}), pawl.OnProgress(progress.update))
+	progress.finish()
 	if err != nil {
 		return explain(err, set)
 	}
@@ -150,12 +152,24 @@ func (a *agent) analyze(ctx context.Context, ref docs.Ref) (analysis.Analysis, e
 	if err != nil {
 		return analysis.Analysis{}, fmt.Errorf("analyse %s: %w", ref.Path, err)
 	}
+	if err := a.account(ctx, found); err != nil {
+		return analysis.Analysis{}, err
+	}
 	if a.witness != nil {
 		if err := a.witness.Effect(ref.ID()); err != nil {
 			return analysis.Analysis{}, fmt.Errorf("witness: %w", err)
 		}
 	}
 	return found, nil
+}
+
+// account meters what an analysis took; a model meters its tokens itself.
+func (a *agent) account(ctx context.Context, found analysis.Analysis) error {
+	err := meter.Add(ctx, "words", float64(found.Words))
+	if a.price > 0 {
+		err = errors.Join(err, meter.Add(ctx, "usd", a.price*float64(found.Words)/1000))
+	}
+	return err
 }
 
 // differing counts the documents that a complete run's result does not have as

@@ -30,6 +30,7 @@ type settings struct {
 	endpoint, model, progress               string
 	parallel                                int
 	pace, timeout                           time.Duration
+	price                                   float64
 }
 
 const (
@@ -84,6 +85,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	f.DurationVar(&s.timeout, "timeout", 2*time.Minute, "for one request to the endpoint with its whole answer")
 	f.StringVar(&s.progress, "progress", "auto", "bar, plain, none, or auto: a bar on a terminal and plain lines elsewhere")
 	f.DurationVar(&s.pace, "pace", 0, "think this long about each document before the analysis, as a paid model would (for demonstrations)")
+	f.Float64Var(&s.price, "price", 0, "meter this many `dollars` for a thousand words, as a paid model would cost (for demonstrations)")
 	f.StringVar(&s.witness, "witness", "", "`file` to which every effect and acknowledgement is appended (for tests)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -96,8 +98,8 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("unexpected argument %q; a folder is given with -docs", f.Arg(0))
 	case s.parallel < 1:
 		return s, fmt.Errorf("-parallel %d: at least one document at a time", s.parallel)
-	case s.pace < 0 || s.timeout <= 0:
-		return s, errors.New("-pace and -timeout cannot be negative")
+	case s.pace < 0 || s.timeout <= 0 || !(s.price >= 0):
+		return s, errors.New("-pace, -timeout and -price cannot be negative")
 	case s.endpoint == "" && s.model != "":
 		return s, errors.New("-model needs the -endpoint that serves it")
 	case !validProgress(s.progress):

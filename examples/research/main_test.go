@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/examples/research/internal/llm/llmtest"
 	"github.com/pawlgo/pawl/pawltest/witness"
 )
@@ -175,7 +176,7 @@ func TestEndpointFaults(t *testing.T) {
 		j.write(name, name+"\n\nThis is what stands in "+name+". And here is one more sentence.")
 	}
 	half := `{"summary":"half","sentences":[1]}`
-	s := llmtest.New(llmtest.Status(429, "0.1", ""), llmtest.Status(503, "", ""), llmtest.CutOff(half), llmtest.Say(half, ""), llmtest.Hang(half))
+	s := llmtest.New(llmtest.Status(429, "0.1", ""), llmtest.Status(503, "", ""), llmtest.CutOff(half), llmtest.Say(half, ""), llmtest.Hang(half), llmtest.Say("no JSON", "stop"))
 	defer s.Close()
 	j.run(0, "-docs", j.path("docs"), "-endpoint", s.URL, "-model", "m1", "-timeout", "500ms")
 	report := j.read("report.md")
@@ -184,6 +185,19 @@ func TestEndpointFaults(t *testing.T) {
 	}
 	if w := j.judge(); w.Effects != 3 || len(j.missing(w)) > 0 {
 		t.Errorf("witness: %+v", w)
+	}
+	// The store has what was paid: also the answer that came whole but was no good.
+	store, err := pawl.Open(j.path("store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	info, err := store.Inspect(t.Context(), "research")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole := info.Spent["input_tokens"] / llmtest.PromptTokens; whole != 4 || info.Spent["output_tokens"] != whole*llmtest.CompletionTokens || info.Spent["words"] == 0 || info.Spent["usd"] != 0 {
+		t.Errorf("spent %v", info.Spent)
 	}
 }
 
@@ -217,7 +231,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("empty folder: %s", stderr)
 	}
 	for _, args := range [][]string{
-		{"-nonsense"}, {"folder"}, {"-parallel", "0"}, {"-model", "m"}, {"-progress", "loud"}, {"-pace", "-1s"}, {"-timeout", "0"},
+		{"-nonsense"}, {"folder"}, {"-parallel", "0"}, {"-model", "m"}, {"-progress", "loud"}, {"-pace", "-1s"}, {"-price", "-1"}, {"-timeout", "0"},
 	} {
 		j.run(exitUsage, args...)
 	}

@@ -6,23 +6,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/runs"
 )
 
-// track sends a hundred items through a meter, one each 100 ms of a clock of
+// track sends a hundred items through a gauge, one each 100 ms of a clock of
 // its own, of which the first twenty come from the record at once.
 func track(mode string, width int) string {
 	var out bytes.Buffer
-	m := newMeter(&out, mode)
-	m.width = width
+	g := newGauge(&out, mode)
+	g.width = width
 	now := time.Unix(0, 0)
-	m.now = func() time.Time { return now }
+	g.now = func() time.Time { return now }
 	for done := 20; done <= 100; done++ {
-		m.update(runs.Progress{Done: done, Skipped: 20, Total: 100})
+		g.update(runs.Progress{Done: done, Skipped: 20, Total: 100})
 		now = now.Add(100 * time.Millisecond)
 	}
-	m.finish()
+	g.finish()
 	return out.String()
+}
+
+func TestSkipped(t *testing.T) {
+	r := pawl.Resume{Steps: 41, Saved: 20540 * time.Millisecond, Units: map[string]float64{"usd": 1.2345, "input_tokens": 49200, "words": 61725}}
+	if got := skipped(r); got != "skipped 41 finished documents, $1.23, 49200 input tokens, 61725 words, 20.5s" {
+		t.Error(got)
+	}
 }
 
 func TestPlain(t *testing.T) {

@@ -168,9 +168,31 @@ func TestLookingSeesEveryChange(t *testing.T) {
 	c, ring := ringer()
 	defer inbox.NewBell(noWatch{vfs.OS}, filepath.Dir(dir)).Listen(dir, ring)()
 	mustPost(t, vfs.OS, dir, cancel())
-	for range 3 { // without another change
+	begin := time.Now()
+	for range 4 { // without another change
 		rung(t, c)
 	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestLookingWhereTimesStand: not everywhere does a directory say that it changed.
+func TestLookingWhereTimesStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fsys := noWatch{memfs.New()} // whose files have no times
+		c, ring := ringer()
+		defer inbox.NewBell(fsys, ".").Listen("r.inbox", ring)()
+		mustPost(t, fsys, "r.inbox", cancel())
+		time.Sleep(10 * time.Second)
+		<-c
+		begin := time.Now()
+		mustPost(t, fsys, "r.inbox", answer("k", "1"))
+		<-c
+		if took := time.Since(begin); took > 1100*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // TestBellInMemory: no goroutine, no ticker, no time passes.

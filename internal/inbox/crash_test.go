@@ -165,6 +165,50 @@ func TestCrashWhileRemoving(t *testing.T) {
 	}
 }
 
+// TestRemoveWhatIsGone: an inbox that somebody removed, and did not live to make that durable, does
+// not come back once Remove has said so.
+func TestRemoveWhatIsGone(t *testing.T) {
+	base := newRuns(t)
+	e, err := inbox.Post(base, crashDir, cancel(), quiet)
+	if err = errors.Join(err, base.Remove(crashDir+"/"+e.Name()), base.Remove(crashDir)); err == nil {
+		err = inbox.Remove(base, crashDir, e, quiet)
+	}
+	if err = errors.Join(err, inAll(base, map[string]bool{e.Name(): false})); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadWhileTheOwnerTakes: what is taken before each operation of a reader is there for it, or is
+// not; it is no error.
+func TestReadWhileTheOwnerTakes(t *testing.T) {
+	for n := 1; ; n++ {
+		base := newRuns(t)
+		for _, e := range []inbox.Entry{cancel(), answer("k", "1")} {
+			if _, err := inbox.Post(base, crashDir, e, quiet); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := base.Ops()
+		base.Before = func(op crashfs.Op) {
+			if op.N != first+n {
+				return
+			}
+			base.Before = nil
+			for _, e := range []inbox.Entry{cancel(), answer("k", "1")} {
+				if err := inbox.Remove(base, crashDir, e, quiet); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if _, err := inbox.Read(base, crashDir, uid); err != nil {
+			t.Errorf("taken before operation %d: %v", n, err)
+		}
+		if base.Before != nil {
+			break
+		}
+	}
+}
+
 // noLinks is a file system without hard links.
 type noLinks struct{ *crashfs.FS }
 
@@ -258,21 +302,23 @@ func oneFault(t *testing.T, without bool, kind crashfs.Kind, n, times int, fault
 	return failed, true, inAll(base, map[string]bool{e.Name(): false})
 }
 
-// TestAnotherBetweenAnyTwoOperations lets the owner take all mail, and another sender post, before
-// each operation of one who posts. Exactly one of the two has the word at any time, and
+// TestAnotherBetweenAnyTwoOperations lets the owner take all mail, another sender post, and somebody
+// take the temporary file for a dead sender's, before each operation of one who posts. Exactly one of the two has the word at any time, and
 // nothing that was acknowledged is lost.
 func TestAnotherBetweenAnyTwoOperations(t *testing.T) {
-	for _, what := range []string{"take", "post", "post and take", "take other mail"} {
+	for _, what := range []string{"take", "post", "post and take", "take other mail", "take what was first", "sweep"} {
 		for n := 1; ; n++ {
 			base := newRuns(t)
-			if what == "take other mail" {
-				if _, err := inbox.Post(base, crashDir, answer("other", "1"), quiet); err != nil {
+			mine, other := cancel(), cancel()
+			mine.Mail, other.Mail = "mine", "first"
+			before := map[string]inbox.Entry{"take other mail": answer("other", "1"), "take what was first": other}
+			other.Mail = "other"
+			if e, ok := before[what]; ok {
+				if _, err := inbox.Post(base, crashDir, e, quiet); err != nil {
 					t.Fatal(err)
 				}
 			}
 			first := base.Ops()
-			mine, other := cancel(), cancel()
-			mine.Mail, other.Mail = "mine", "other"
 			var taken []string
 			take := func() {
 				entries, err := inbox.Read(base, crashDir, uid)
@@ -297,6 +343,13 @@ func TestAnotherBetweenAnyTwoOperations(t *testing.T) {
 				}
 				if strings.Contains(what, "take") {
 					take()
+				}
+				for _, name := range base.Files() {
+					if what == "sweep" && strings.Contains(name, "/new-") {
+						if err := base.Remove(name); err != nil {
+							t.Error(err)
+						}
+					}
 				}
 			}
 			_, err := inbox.Post(base, crashDir, mine, quiet)

@@ -21,7 +21,13 @@ import (
 // changed. Kinds that this program does not know are returned: leave them for one that does.
 //
 // It needs no lock, and sees an entry whole or not at all.
-func Read(fsys vfs.FS, dir, uid string) ([]Entry, error) {
+func Read(fsys vfs.FS, dir, uid string) ([]Entry, error) { return readFor(fsys, dir, uid, false) }
+
+// ReadAll returns the mail in an inbox, whoever it is for: for a reader that must look here before
+// it looks into the journal and knows whose run it is.
+func ReadAll(fsys vfs.FS, dir string) ([]Entry, error) { return readFor(fsys, dir, "", true) }
+
+func readFor(fsys vfs.FS, dir, uid string, all bool) ([]Entry, error) {
 	names, err := list(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -29,7 +35,7 @@ func Read(fsys vfs.FS, dir, uid string) ([]Entry, error) {
 	var entries []Entry
 	var errs []error
 	for _, name := range names {
-		if !isEntry(name, uid) {
+		if !all && !isEntry(name, uid) || all && (!strings.HasSuffix(name, entryExt) || strings.HasPrefix(name, ".")) {
 			continue
 		}
 		e, err := read(fsys, filepath.Join(dir, name))
@@ -37,7 +43,7 @@ func Read(fsys vfs.FS, dir, uid string) ([]Entry, error) {
 		case errors.Is(err, fs.ErrNotExist): // taken since we listed it
 		case err != nil:
 			errs = append(errs, err)
-		case e.UID == uid:
+		case all || e.UID == uid:
 			entries = append(entries, e)
 		}
 	}

@@ -232,13 +232,8 @@ func (j *File) flushFile() (int64, error) {
 	if j.err != nil {
 		return 0, j.err
 	}
-	// Who deleted or replaced the file since the look before the write has made what was
-	// flushed go nowhere.
-	if err := j.checkIdentity(); err != nil {
-		if !errors.Is(err, ErrReplaced) {
-			j.err = fmt.Errorf("%w: it was flushed, and looking at the file then failed: %w", ErrInDoubt, err)
-		}
-		return 0, j.err
+	if err := j.lookAgain(); err != nil {
+		return 0, err
 	}
 	return upTo, nil
 }
@@ -279,11 +274,15 @@ func (j *File) Close() error {
 	j.mu.Lock()
 	earlier := j.err
 	j.mu.Unlock()
-	err := j.Sync()
-	// A flush of another caller, if one is under way, looks at the file when it is done, which
-	// must be open then and of the length that it knows.
+	// A flush of another caller looks at the file when it is done: until then it must be open,
+	// and as long as it was.
 	j.beginFlush(math.MaxInt64)
-	defer j.endFlush(0)
+	var upTo int64
+	var err error
+	if j.Durable() < j.Seq() {
+		upTo, err = j.flushFile()
+	}
+	defer j.endFlush(upTo)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if errors.Is(j.err, ErrClosed) {

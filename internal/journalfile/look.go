@@ -40,6 +40,18 @@ func (j *File) checkIdentity() error {
 	return err
 }
 
+// lookAgain looks behind a flush: who deleted or replaced the file since the look before the
+// write has made what was flushed go nowhere. If looking fails, nobody knows. The caller
+// holds mu.
+func (j *File) lookAgain() error {
+	err := j.checkIdentity()
+	if err != nil && j.err == nil {
+		err = fmt.Errorf("%w: it was flushed, and looking at the file then failed: %w", ErrInDoubt, err)
+		j.err = err
+	}
+	return err
+}
+
 func (j *File) identity() error {
 	same, size, err := vfs.Identify(j.fs, j.f, j.path)
 	switch {

@@ -15,7 +15,7 @@ var lateMutants = []mutant{
 	// Acknowledged, and lost.
 	{"file_path.go", "err := fsys.SyncDir(parent)\n", "var err error\n", ".", "TestDirectoriesThatADeadProcessMade"},
 	{"internal/journalfile/file.go", "if j.err != nil {\n\t\treturn 0, j.err", "if err != nil {\n\t\treturn 0, j.err", "internal/journalfile", "TestUndoBesideAFlush"},
-	{"internal/journalfile/file.go", "return upTo, nil", "return j.seq, nil", "internal/journalfile", "TestFlushClaimsWhatItBegan"},
+	{"internal/journalfile/file.go", "return upTo, nil", "return max(upTo, j.seq), nil", "internal/journalfile", "TestFlushClaimsWhatItBegan"},
 	{"internal/journalfile/file.go", "if earlier != nil {", "if earlier != nil || j.err != nil {", "internal/journalfile", "TestCloseReportsItsFlush"},
 	{"internal/journalfile/file.go", "j.err = fmt.Errorf(\"%w: after a failed", "return fmt.Errorf(\"%w: after a failed", "internal/journalfile", "TestPoisonByUndo"},
 	{"internal/journalfile/file.go", "j.fail(err)\n\t\treturn j.err\n\t}\n\treturn cause", "return cause\n\t}\n\treturn cause", "internal/journalfile", "TestPoisonByUndo"},
@@ -32,9 +32,9 @@ var lateMutants = []mutant{
 	{"internal/dirstore/dirstore.go", " || m.UID == \"\"", "", "internal/dirstore", "TestOpenRefuses"},
 
 	// Replaced, and not seen.
-	{"internal/journalfile/file.go", "if !errors.Is(err, ErrReplaced) {\n\t\t\tj.err = fmt", "if !errors.Is(err, ErrReplaced) {\n\t\t\treturn 0, fmt", "internal/journalfile", "TestLookFails"},
+	{"internal/journalfile/look.go", "ErrInDoubt, err)\n\t\tj.err = err\n", "ErrInDoubt, err)\n", "internal/journalfile", "TestLookFails"},
 	{"internal/journalfile/file.go", "j.setMark(lineEnd, j.size, crc)", "j.setMark(\"\", j.size, crc)", "internal/journalfile", flushing},
-	{"internal/journalfile/file.go", "j.beginFlush(math.MaxInt64)\n", "_ = math.MaxInt64\n", "internal/journalfile", "TestCloseWhileAppending"},
+	{"internal/journalfile/file.go", "j.beginFlush(math.MaxInt64)\n", "_ = math.MaxInt64\n", "internal/journalfile", "TestCloseWaitsForAFlush"},
 	{"internal/journalfile/look.go", "if behind > 0 && (", "if behind > 9 && (", "internal/journalfile", replaced},
 	{"internal/journalfile/look.go", "string(b[:len(j.mark)]) != string(j.mark)", "false", "internal/journalfile", replaced},
 	{"internal/journalfile/open.go", "j.setMark(\"\", s.last, s.crc)\n", "", "internal/journalfile", "TestReplacedAfterOpening"},

@@ -31,7 +31,7 @@ var quickMutants = []mutant{
 	{"journal/scan.go", "s.pos += newlines(s.buf[s.pos:])", "s.pos += newlines(s.buf[s.pos:s.pos])", "journal", "TestCrashImages"},
 	{"internal/journalfile/file.go", "if err := j.checkIdentity(); err != nil {\n\t\treturn journal.Span{}, err\n\t}", "", "internal/journalfile", replaced},
 	{"internal/journalfile/look.go", "return j.readBack()", "return nil", "internal/journalfile", replaced},
-	{"internal/journalfile/file.go", "if err := j.checkIdentity(); err != nil {\n\t\tif !", "if err := j.checkIdentity(); err != nil && false {\n\t\tif !", "internal/journalfile", flushing},
+	{"internal/journalfile/file.go", "if err := j.lookAgain(); err != nil {", "if err := j.lookAgain(); err != nil && false {", "internal/journalfile", flushing},
 	{"internal/vfs/retry.go", "if errors.Is(err, syscall.ESTALE) {", "if errors.Is(err, syscall.ESTALE) && false {", "internal/journalfile", "TestStaleWhileOpening"},
 }
 
@@ -58,7 +58,7 @@ var mutants = []mutant{
 	{"journal/scan.go", "case r.Kind != KindRun || format == 0:", "case format == 0:", "journal", "TestVectors"},
 	{"journal/scan.go", "len(raw) > 15 || ", "", "journal", "TestVectors"},
 	{"internal/line/line.go", "bytes.IndexByte(text, '\\n') < 0 && ", "", "journal", "TestVectors"},
-	{"journal/fold.go", "if f.Status == InProgress {", "if f.Status != Complete {", "journal", "TestCompactMeansTheSame"},
+	{"journal/fold.go", "if f.Status == InProgress || f.Status == Cancelled {", "if f.Status != Complete {", "journal", "TestCompactMeansTheSame"},
 	{"journal/judge.go", "h.Dur <= s.lastSeq", "false", "journal", "TestCrashImages"},
 	{"journal/judge.go", "strings.IndexByte(some, b[0]) >= 0", "strings.IndexByte(some, b[0]) >= 9", "journal", "TestCrashImages"},
 	{"journal/judge.go", "start > x", "start >= x", "journal", "TestDamage"},

@@ -50,7 +50,7 @@ func (d *demo) command(ctx context.Context, bin, dir string, pace time.Duration)
 	cmd := exec.CommandContext(ctx, bin,
 		"-store", filepath.Join(dir, "store"), "-out", filepath.Join(dir, "report.md"),
 		"-results", filepath.Join(dir, "results.json"), "-witness", filepath.Join(dir, "witness.log"),
-		"-pace", pace.String(), "-parallel", fmt.Sprint(d.parallel))
+		"-pace", pace.String(), "-price", "0.02", "-parallel", fmt.Sprint(d.parallel))
 	cmd.Stdout, cmd.Stderr = d.stdout, d.stderr
 	// When we are told to stop, so is the child, and it stops in order.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

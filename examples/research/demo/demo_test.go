@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ func TestDemo(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, &out)
 		}
+	}
+	if !regexp.MustCompile(`going on with run research, start 2; skipped \d+ finished documents, \$\d+\.\d\d, \d+ words, [0-9.]+s\n`).MatchString(progress.String()) {
+		t.Errorf("what the second start saved is not told:\n%s", &progress)
 	}
 	if !strings.Contains(progress.String(), "of them from the record") {
 		t.Errorf("progress:\n%s", &progress)

@@ -72,7 +72,7 @@ func (d *demo) run(ctx context.Context) error {
 		return err
 	}
 
-	d.say("\n1. The first start: %d documents, %d at a time, each with %v of pretended model time.", total, d.parallel, d.pace)
+	d.say("\n1. The first start: %d documents, %d at a time, each with %v and some cents of a pretended model.", total, d.parallel, d.pace)
 	d.say("   It is killed %v after document %d is acknowledged.", extra.Round(time.Millisecond), killAt)
 	killed, err := d.startAndKill(ctx, bin, killAt, extra)
 	if err != nil {

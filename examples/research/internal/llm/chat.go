@@ -9,6 +9,9 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+
+	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/meter"
 )
 
 // maxAnswerBytes bounds an answer; the one asked for has a few hundred bytes.
@@ -23,12 +26,17 @@ func (c *Client) ask(ctx context.Context, prompt string, use func(string) error)
 	stream := c.chat.NewStreaming(ctx, openai.ChatCompletionNewParams{
 		Model:    c.cfg.Model,
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(systemPrompt), openai.UserMessage(prompt)},
+		// The tokens that it took come in the last chunk then.
+		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
 	}, option.WithResponseInto(&res))
 	defer stream.Close()
 
 	var answer strings.Builder
-	finish := ""
+	finish, used := "", ""
 	for stream.Next() {
+		if chunk := stream.Current(); chunk.JSON.Usage.Valid() {
+			used = chunk.RawJSON()
+		}
 		for _, choice := range stream.Current().Choices {
 			if choice.Index != 0 {
 				continue
@@ -42,6 +50,9 @@ func (c *Client) ask(ctx context.Context, prompt string, use func(string) error)
 			return &permanentError{fmt.Errorf("the answer is longer than %d KiB", maxAnswerBytes>>10)}
 		}
 	}
+	if err := account(ctx, used); err != nil {
+		return err
+	}
 	if err := stream.Err(); err != nil {
 		return c.classify(ctx, res, err)
 	}
@@ -54,6 +65,20 @@ func (c *Client) ask(ctx context.Context, prompt string, use func(string) error)
 	default: // length, content_filter: the next try would end the same way
 		return &permanentError{fmt.Errorf("the model stopped early (finish_reason %q)", finish)}
 	}
+}
+
+// account meters the tokens that an answer took, by the last part of it that tells them: also
+// those of an answer that is no good, for it is paid all the same. Some servers never tell, and
+// what one tells wrongly is no reason to throw its answer away.
+func account(ctx context.Context, part string) error {
+	if part == "" {
+		return nil
+	}
+	_, err := meter.Response(ctx, []byte(part), nil)
+	if err == nil || errors.Is(err, pawl.ErrInvalid) || errors.Is(err, pawl.ErrNoRun) { // the client works without a run, too
+		return nil
+	}
+	return &permanentError{err}
 }
 
 // classify says what an error of the stream means for the next try.

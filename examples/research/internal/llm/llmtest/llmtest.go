@@ -62,15 +62,18 @@ func (s *Server) Authorization() string {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	var req struct {
-		Stream   bool
-		Model    string
-		Messages []struct{ Role, Content string }
+		Stream        bool
+		Model         string
+		Messages      []struct{ Role, Content string }
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
 	}
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &req)
 	}
-	if err != nil || !req.Stream || req.Model == "" || len(req.Messages) != 2 || req.Messages[1].Role != "user" {
+	if err != nil || !req.Stream || !req.StreamOptions.IncludeUsage || req.Model == "" || len(req.Messages) != 2 || req.Messages[1].Role != "user" {
 		http.Error(w, `{"error":{"message":"not the request of this client"}}`, http.StatusBadRequest)
 		return
 	}
@@ -85,6 +88,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	answer(w, r, prompt)
 }
+
+// What each whole answer says that it took.
+const (
+	PromptTokens     = 1200
+	CompletionTokens = 80
+)
 
 // Content is the answer that [OK] gives to a prompt: the first two sentences
 // and a summary with the title. Equal prompts get equal answers.
@@ -113,6 +122,7 @@ func Say(content, finish string) Answer {
 		stream(w, content)
 		if finish != "" {
 			event(w, "", finish)
+			fmt.Fprintf(w, `data: {"object":"chat.completion.chunk","model":"m1","choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d}}`+"\n\n", PromptTokens, CompletionTokens)
 			io.WriteString(w, "data: [DONE]\n\n")
 		}
 	}
