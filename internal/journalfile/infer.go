@@ -37,6 +37,11 @@ func (n *inference) record(r *journal.Record, dropped bool) {
 	if n.missing > 0 && works(r.Kind) {
 		n.infer(r)
 	}
+	if n.missing > 0 && r.Kind == journal.KindAttempt && n.fold.Status == journal.Cancelled {
+		body := line.NewBody(journal.KindReopen, "", vfs.Now()).Str("by", "").Str("reason", "repair: an attempt began").Bytes()
+		n.insert(r, body, "a record that took the cancellation back")
+		n.fold.Status = journal.InProgress
+	}
 	if !dropped {
 		n.fold.Apply(r)
 	}
@@ -49,7 +54,7 @@ func (n *inference) infer(r *journal.Record) {
 		n.fold = cleared(n.fold)
 	}
 	ends := r.Kind == journal.KindStep || r.Kind == journal.KindFail
-	if ends && n.begun(r) {
+	if ends && n.begun(r) || r.Kind == journal.KindAnswer && n.asks(r.Key) {
 		return // it began before records went missing, and ends now
 	}
 	at := r.Key
@@ -63,11 +68,30 @@ func (n *inference) infer(r *journal.Record) {
 		n.insert(r, line.NewBody(journal.KindEpoch, key, vfs.Now()).Int("n", epoch).Str("reason", "repair: "+why+" is missing").Bytes(), why)
 		n.fold.BeginEpoch(key, epoch, r.Seq)
 	}
+	if r.Kind == journal.KindAnswer {
+		n.answered(r)
+	}
 	if r.Kind == journal.KindStep && !n.begun(r) {
 		// Its input stood there. A digest that no input has makes a program that gives
 		// one ask, instead of taking the result for that of any input.
 		n.insert(r, line.NewBody(journal.KindStart, r.Key, vfs.Now()).Int("try", r.Int("try")).Str("in", unknownInput).Bytes(), fmt.Sprintf("the start of step %q, with its input,", r.Key))
 	}
+}
+
+// asks reports whether a question that is there waits.
+func (n *inference) asks(key string) bool {
+	s := n.fold.Steps[key]
+	return s != nil && s.Status == journal.StepWaiting
+}
+
+// answered writes anew the question of an answer that is left alone: with a digest that no
+// question has, so that the answer is not taken for one to whatever is asked now.
+func (n *inference) answered(r *journal.Record) {
+	if n.asks(r.Key) {
+		return
+	}
+	body := line.NewBody(journal.KindAwait, r.Key, vfs.Now()).Str("in", unknownInput).CleanValue([]byte("null")).Bytes()
+	n.insert(r, body, fmt.Sprintf("the question %q", r.Key))
 }
 
 // unknownInput is the digest of an input that is not known any more.
@@ -106,7 +130,7 @@ func (n *inference) outermostDone(key string) string {
 func works(kind string) bool {
 	switch kind {
 	case journal.KindStart, journal.KindStep, journal.KindFail, journal.KindMap, journal.KindEpoch,
-		journal.KindAlias, journal.KindNote, journal.KindState, journal.KindComplete:
+		journal.KindAlias, journal.KindNote, journal.KindState, journal.KindComplete, journal.KindAwait, journal.KindAnswer:
 		return true
 	}
 	return false

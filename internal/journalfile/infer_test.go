@@ -56,6 +56,33 @@ func TestRepairInfersWhatWasPutOutOfSight(t *testing.T) {
 			},
 		},
 		{
+			"reopen", journal.KindReopen,
+			[][]byte{
+				body(journal.KindCancelled, "").Str("by", "ann").Str("mail", "m").Bytes(),
+				body(journal.KindReopen, "").Str("by", "bob").Bytes(),
+				body(journal.KindAttempt, "").Int("n", 2).Bytes(),
+				body(journal.KindStart, "a").Int("try", 1).Bytes(),
+			},
+			func(t *testing.T, f *journal.Fold) {
+				if f.Status != journal.InProgress || f.Attempts != 2 {
+					t.Errorf("status %s, attempt %d", f.Status, f.Attempts)
+				}
+			},
+		},
+		{
+			"question", journal.KindAwait,
+			[][]byte{
+				value(body(journal.KindAwait, "ok").Str("in", "00112233445566778899aabbccddeeff"), `"delete 2 files?"`),
+				value(body(journal.KindAnswer, "ok").Str("by", "ann"), `true`),
+				body(journal.KindAttempt, "").Int("n", 2).Bytes(),
+			},
+			func(t *testing.T, f *journal.Fold) {
+				if s := f.Steps["ok"]; s == nil || s.Status != journal.StepDone || !s.InputDiffers("00112233445566778899aabbccddeeff") {
+					t.Errorf("an answer that fits any question: %+v", s)
+				}
+			},
+		},
+		{
 			"nothing of the kind", journal.KindNote,
 			[][]byte{
 				value(body(journal.KindStep, "a").Int("try", 1), `1`),
