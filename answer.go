@@ -148,11 +148,16 @@ func (s *Store) recordAt(path string, span journal.Span) (*journal.Record, error
 func (s *Store) Questions(ctx context.Context, id string) ([]runs.Question, error) {
 	const op = "list the questions of"
 	for try := 1; ; try++ {
+		// Before the journal: an answer that is taken meanwhile must be seen in one of the two.
+		mail, mailErr := inbox.ReadAll(s.dir.FS, s.dir.Inbox(id))
 		info, fold, err := s.inspect(ctx, op, id)
 		if err != nil {
 			return nil, err
 		}
-		questions, err := s.questions(info, fold)
+		if mailErr != nil && len(mail) == 0 {
+			return nil, openError(id, s.dir.Inbox(id), mailErr)
+		}
+		questions, err := s.questions(info, fold, mail)
 		if err == nil {
 			return questions, nil
 		}
@@ -162,18 +167,14 @@ func (s *Store) Questions(ctx context.Context, id string) ([]runs.Question, erro
 	}
 }
 
-func (s *Store) questions(info runs.Info, fold *journal.Fold) ([]runs.Question, error) {
+func (s *Store) questions(info runs.Info, fold *journal.Fold, mail []inbox.Entry) ([]runs.Question, error) {
 	keys := fold.Questions()
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	mail, err := inbox.Read(s.dir.FS, s.dir.Inbox(info.ID), info.UID)
-	if err != nil && len(mail) == 0 {
-		return nil, err
-	}
 	pending := map[string]*inbox.Entry{}
 	for i := range mail {
-		if mail[i].Kind == inbox.KindAnswer {
+		if mail[i].Kind == inbox.KindAnswer && mail[i].UID == info.UID {
 			pending[mail[i].Key] = &mail[i]
 		}
 	}
@@ -234,18 +235,13 @@ func (r *Run) takeAnswer(e *inbox.Entry) error {
 	case q == nil:
 		return r.store.taken(r.id, e) // it is late: its sender was told, or it is in the journal
 	}
-	why := ""
-	if e.About != "" && e.About != q.Str("in") {
-		why = "the question has changed since"
-	} else if err := shape.Check(q.Member("shape"), e.Value); err != nil {
-		why = err.Error()
-	}
+	why := refusal(q, e)
 	kind := journal.KindAnswer
 	if why != "" {
 		kind = journal.KindRefuse
 		r.store.log.Warn("an answer was refused", "run", r.id, "step", e.Key, "by", e.By, "why", why)
 	}
-	b := line.NewBody(kind, e.Key, e.At).Str("by", e.By).Str("reason", e.Reason).Str("mail", e.Mail).Str("about", q.Str("in"))
+	b := answerBody(kind, q, e)
 	if why != "" {
 		b.Str("error", bounded(why))
 	}
@@ -268,6 +264,22 @@ func (r *Run) takeAnswer(e *inbox.Entry) error {
 	}
 	r.answers.tell()
 	return r.store.taken(r.id, e)
+}
+
+// refusal says why what somebody answered is no answer to a question, "" if it is one.
+func refusal(q *journal.Record, e *inbox.Entry) string {
+	if e.About != "" && e.About != q.Str("in") {
+		return "the question has changed since"
+	}
+	if err := shape.Check(q.Member("shape"), e.Value); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// answerBody begins the record of an answer, or of its refusal.
+func answerBody(kind string, q *journal.Record, e *inbox.Entry) *line.Body {
+	return line.NewBody(kind, e.Key, e.At).Str("by", e.By).Str("reason", e.Reason).Str("mail", e.Mail).Str("about", q.Str("in"))
 }
 
 // errMoved says that a question is not what it was when its answer was checked.

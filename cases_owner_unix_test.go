@@ -62,13 +62,28 @@ func claimChild() error {
 // owns it, the other is refused and within a second told by whom: process, host and since
 // when; and all the time the journal is one that can be read.
 func TestC45StartedTwice(t *testing.T) {
-	rounds, polls := 100, 100
+	rounds, batches := 100, 1
 	switch {
 	case os.Getenv("PAWL_LONG") != "":
-		rounds, polls = 5000, 10_000
+		batches = 10
 	case raceEnabled || testing.Short():
-		rounds, polls = 30, 30
+		rounds = 30
 	}
+	polls, slowest := 0, 0
+	for range batches { // of runs of their own, since a poll reads the whole journal
+		n, ms := startedTwice(t, rounds)
+		polls, slowest = polls+n, max(slowest, ms)
+	}
+	if slowest > 1000 || polls < rounds*batches {
+		t.Errorf("the slowest refusal took %d ms; %d polls", slowest, polls)
+	}
+	t.Logf("%d rounds, %d polls, the slowest refusal took %d ms", rounds*batches, polls, slowest)
+}
+
+// startedTwice does so many rounds with one run. It returns how often its journal was read
+// meanwhile, and how many milliseconds the slowest refusal took.
+func startedTwice(t *testing.T, rounds int) (polls, slowest int) {
+	t.Helper()
 	dir := filepath.Join(fastDir(t), "store")
 	s, err := pawl.Open(dir)
 	ckNil(t, err)
@@ -96,7 +111,6 @@ func TestC45StartedTwice(t *testing.T) {
 	}
 	host, err := os.Hostname()
 	ckNil(t, err)
-	slowest := 0
 	for round := range rounds {
 		for _, r := range two {
 			_, err := fmt.Fprintln(r.in, "round", round)
@@ -129,14 +143,11 @@ func TestC45StartedTwice(t *testing.T) {
 		}
 	}
 	close(stop)
-	n := <-read
-	if slowest > 1000 || n < polls {
-		t.Errorf("the slowest refusal took %d ms; %d polls", slowest, n)
-	}
+	polls = <-read
 	if info := inspect(t, s); info.Done != rounds || info.Attempts != rounds+1 {
 		t.Errorf("%d rounds: info = %+v", rounds, info)
 	}
-	t.Logf("%d rounds, %d polls, the slowest refusal took %d ms", rounds, n, slowest)
+	return polls, slowest
 }
 
 // hold starts a process that holds the run "r" of a store.

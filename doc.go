@@ -32,7 +32,7 @@
 //	Do, cancelled                               ErrCancelled: who, when, why; fn is not called until it is reopened
 //	Do, its Deadline is over                    context.DeadlineExceeded: fn is not called; with a longer one it is
 //	Do, complete                                the recorded result, byte for byte; fn is not called
-//	Do, complete, another RunInput              ErrInputChanged; fn is not called
+//	Do, complete, another RunInput              ErrInputChanged; fn is not called; with IgnoreInput the recorded result
 //	Do, owned by a live process                 ErrLocked: host, process, since
 //	Do, unreadable                              ErrCorrupt or ErrNewerFormat: nothing runs, nothing is written
 //	plain code between steps                    runs again
@@ -43,18 +43,20 @@
 //	Step, the Budget is used up                 ErrBudget; with a higher one its fn runs
 //	Step under way at n deaths in a row, MaxCrashes  ErrPoison, a final failure
 //	Step under way at the death                 in doubt: runs again, with a higher Try and the same IdempotencyKey
-//	Step under way at the death, AtMostOnce     ErrInDoubt until it is resolved
+//	Step under way at the death, AtMostOnce     ErrInDoubt until it is resolved; what is finished inside it stays so
 //	Step under way at the death, input changed  ErrInputChanged; ErrInDoubt with AtMostOnce, whatever else is given
 //	Step whose input changed                    ErrInputChanged with the JSON paths; the run stays resumable
+//	Step that failed, input changed             ErrInputChanged if a result, a state or a note is recorded in it; else its fn runs
 //	Step whose input changed, RerunOnChange     its fn runs; nothing that was recorded inside it is returned
-//	Step whose input changed, IgnoreInput       the record
-//	Step that was renamed, Alias                what is recorded under the old key, with everything inside
+//	Step whose input changed, IgnoreInput       the record; that it was ignored is in the history
+//	Step that was renamed, Alias                what is recorded under the old key, with everything inside; nothing if it ran under the new one
 //	Step that nobody asks for any more          kept, and counted in the record that completes the run
 //	Map                                         only the items without a result, found by key
 //	Map, an item failed before                  that item last, after those that were never tried
+//	Map, an item is in doubt                    that item at the very end: ErrInDoubt, and the others run
 //	Map, an item changed                        ErrInputChanged before any item runs; with RerunOnChange it runs
 //	LoadState                                   the state that was saved last
-//	SaveState before LoadState                  ErrStateNotLoaded if there is a state: it would go back
+//	SaveState before LoadState                  ErrStateNotLoaded if there is a state: it would go back; in a later try of one start too
 //	Sleep                                       waits for the rest
 //	Note                                        LoadNote returns the newest one to the next try
 //

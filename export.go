@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/runid"
 	"github.com/pawlgo/pawl/internal/vfs"
 	"github.com/pawlgo/pawl/journal"
@@ -32,6 +33,11 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 		return invalidID(op, id, err)
 	}
 	path := s.dir.Journal(id)
+	// Before the journal: what its owner takes meanwhile must be in one of the two.
+	mail, err := inbox.ReadAll(s.dir.FS, s.dir.Inbox(id))
+	if err != nil {
+		return &RunError{Op: op, RunID: id, Path: s.dir.Inbox(id), Err: err, Hint: "nothing was written"}
+	}
 	// All from one descriptor: a compaction may replace the file meanwhile.
 	f, err := vfs.OpenRegular(s.dir.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +47,7 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 		return &RunError{Op: op, RunID: id, Err: err}
 	}
 	defer f.Close()
-	if err := s.exportFile(ctx, f, id, w); err != nil {
+	if err := s.exportFile(ctx, f, id, w, mail); err != nil {
 		if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerFormat) {
 			return openError(id, path, journal.WithPath(err, path))
 		}
@@ -50,7 +56,7 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 	return nil
 }
 
-func (s *Store) exportFile(ctx context.Context, f vfs.File, id string, w io.Writer) error {
+func (s *Store) exportFile(ctx context.Context, f vfs.File, id string, w io.Writer, mail []inbox.Entry) error {
 	st, err := f.Stat()
 	if err != nil {
 		return err
@@ -68,7 +74,25 @@ func (s *Store) exportFile(ctx context.Context, f vfs.File, id string, w io.Writ
 	if err := syncReader(f); err != nil {
 		return fmt.Errorf("it is not known whether the newest records are durable: %w", err)
 	}
-	return journal.Export(ctxWriter{s, ctx, w}, f, tail.End)
+	return journal.Export(ctxWriter{s, ctx, w}, f, tail.End, inForce(f, fold, mail)...)
+}
+
+// inForce returns the bodies of the records that the owner of a run will make of its mail.
+func inForce(f vfs.File, fold *journal.Fold, mail []inbox.Entry) (bodies [][]byte) {
+	for i := range mail {
+		e := &mail[i]
+		switch st := fold.Steps[e.Key]; {
+		case e.UID != fold.Header.UID || fold.Status == journal.Complete:
+		case e.Kind == inbox.KindCancel && e.Mail != fold.Mail && fold.Status != journal.Cancelled:
+			bodies = append(bodies, cancelled(e).Bytes())
+		case e.Kind == inbox.KindAnswer && st != nil && st.Status == journal.StepWaiting:
+			q, err := journal.RecordAt(f, st.Start)
+			if err == nil && refusal(q, e) == "" {
+				bodies = append(bodies, answerBody(journal.KindAnswer, q, e).Value(e.Value).Bytes())
+			}
+		}
+	}
+	return bodies
 }
 
 // syncReader makes durable what was read from a file: its owner may not have flushed it

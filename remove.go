@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/journalfile"
 )
 
@@ -34,6 +35,10 @@ func (s *Store) Clear(ctx context.Context, id string) (aside string, err error) 
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = s.dir.FS.Rename(path, aside) // nobody else: we hold the lock
+	}
+	if err == nil {
+		// Mail for the old run means nothing to the new one.
+		err = inbox.RemoveAll(s.dir.FS, s.dir.Inbox(id))
 	}
 	if err == nil {
 		err = journalfile.SyncDir(s.dir.FS, s.dir.Runs(), warner(s.log))

@@ -50,7 +50,7 @@ func writeError(op, runID, key, path string, err error) error {
 		e.Hint = "everything acknowledged before is safe; start again to find out whether this was recorded"
 	case errors.Is(err, journalfile.ErrReplaced):
 		e.Err = joined{ErrReplaced, err}
-		e.Hint = "nothing was written; the foreign file was not touched"
+		e.Hint = "this was not recorded; everything acknowledged before stood in the file that is gone. Find out who replaced it, and do not write to what is there now"
 	case errors.Is(err, journalfile.ErrClosed), errors.Is(err, ErrClosed), errors.Is(err, ErrComplete):
 		if errors.Is(err, journalfile.ErrClosed) {
 			e.Err = joined{ErrClosed, err}

@@ -62,6 +62,15 @@ func doCells() []cell {
 			p.once(die)
 			return err
 		}, want: []string{`fn = "done" killed`, "! ErrInputChanged", "! ErrInputChanged"}},
+		{row: "Do, complete, another RunInput", name: "IgnoreInput", program: func(p *program) error {
+			opts := []pawl.RunOption{pawl.RunInput(min(p.start, 2))}
+			if p.start == 3 {
+				opts = append(opts, pawl.IgnoreInput())
+			}
+			err := p.do(value, opts...)
+			p.once(die)
+			return err
+		}, want: []string{`fn = "done" killed`, "! ErrInputChanged", `= "done"`}},
 		{row: "Do, owned by a live process", program: func(p *program) error {
 			return p.do(func(context.Context) (string, error) {
 				p.once(func() { p.effect("hold"); select {} })

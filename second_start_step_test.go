@@ -119,6 +119,49 @@ func stepCells() []cell {
 			}
 			return p.do(func(ctx context.Context) (string, error) { return pay(p, ctx, pawl.AtMostOnce()) })
 		}, want: []string{"fn pay-try-1 killed", "killed", `fn pay-try-1 = "pay@3"`}},
+		{row: "Step under way at the death, AtMostOnce", name: "around one that is finished", program: func(p *program) error {
+			if p.start == 2 {
+				if err := p.store.ResolveRerun(context.Background(), "r", "order", "ann", "it was not finished"); err != nil {
+					return err
+				}
+				die()
+			}
+			return p.do(func(ctx context.Context) (string, error) {
+				return pawl.Step(ctx, "order", func(ctx context.Context) (string, error) {
+					p.effect("order")
+					v, err := p.step(ctx, "pay", pawl.AtMostOnce())
+					p.once(die)
+					return v, err
+				}, pawl.AtMostOnce())
+			})
+		}, want: []string{"fn order pay killed", "killed", `fn order = "pay@1"`}},
+		{row: "Step that failed, input changed", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				v, err := pawl.Step(ctx, "a", func(context.Context) (string, error) {
+					if p.effect("a"); p.start < 3 {
+						return "", errors.New("failed")
+					}
+					return p.value("a"), nil
+				}, pawl.WithInput(p.start))
+				if err != nil {
+					die()
+				}
+				return v, err
+			})
+		}, want: []string{"fn a killed", "fn a killed", `fn a = "a@3"`}},
+		{row: "Step that failed, input changed", name: "with a state", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				_, err := pawl.Step(ctx, "a", func(ctx context.Context) (string, error) {
+					n, _, err := pawl.LoadState[int](ctx)
+					p.effect(fmt.Sprint("a-", n))
+					return "", errors.Join(err, pawl.SaveState(ctx, n+1), errors.New("failed"))
+				}, pawl.WithInput(p.start%2))
+				if p.start != 2 {
+					die()
+				}
+				return "", err
+			})
+		}, want: []string{"fn a-0 killed", "fn ! ErrInputChanged", "fn a-1 killed"}},
 		changed("Step whose input changed", "", []string{"fn outer in killed", "fn paths-[$.model] ! ErrInputChanged", "fn = \"in@1\""}),
 		changed("Step whose input changed, RerunOnChange", "", []string{"fn outer in killed", "fn outer in killed", `fn = "in@2"`}, pawl.RerunOnChange()),
 		changed("Step whose input changed, IgnoreInput", "", []string{"fn outer in killed", `fn = "in@1"`}, pawl.IgnoreInput()),
@@ -138,6 +181,26 @@ func stepCells() []cell {
 				return pawl.Step(ctx, "new", outer, pawl.Alias("old"))
 			})
 		}, want: []string{"fn outer in killed", "fn outer killed", `fn outer = "in@1"`}},
+		{row: "Step that was renamed, Alias", name: "too late", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				if p.start == 1 {
+					if _, err := p.step(ctx, "old"); err != nil {
+						return "", err
+					}
+					die()
+				}
+				var opts []pawl.StepOption
+				if p.start == 3 {
+					opts = append(opts, pawl.Alias("old"))
+				}
+				return pawl.Step(ctx, "new", func(context.Context) (string, error) {
+					if p.effect("new"); p.start == 2 {
+						die()
+					}
+					return p.value("new"), nil
+				}, opts...)
+			})
+		}, want: []string{"fn old killed", "fn new killed", `fn new = "new@3"`}},
 		unasked(),
 	}
 }

@@ -76,6 +76,14 @@ func valueCells() []cell {
 				return v, err
 			})
 		}, want: []string{"fn bad killed", "fn y killed", `fn y z bad = "[bad@3 y@3 z@3]"`}},
+		{row: "Map, an item is in doubt", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				return list(p, ctx, []item{{"a", 1}, {"b", 1}, {"c", 1}}, func(string) error {
+					p.once(die)
+					return nil
+				}, pawl.AtMostOnce())
+			})
+		}, want: []string{"fn a killed", "fn b c ! ErrInDoubt", "fn ! ErrInDoubt"}},
 		{row: "Map, an item changed", program: func(p *program) error {
 			return p.do(func(ctx context.Context) (string, error) {
 				sum := min(p.start, 2)
@@ -138,6 +146,25 @@ func valueCells() []cell {
 				return "", err
 			})
 		}, want: []string{"fn killed", "fn ! ErrStateNotLoaded", `fn 1 = ""`}},
+		{row: "SaveState before LoadState", name: "in a later try", program: func(p *program) error {
+			return p.do(func(ctx context.Context) (string, error) {
+				fn := func(ctx context.Context) (string, error) {
+					if pawl.Try(ctx) == 1 {
+						return "", errors.Join(pawl.SaveState(ctx, 7), errors.New("failed"))
+					}
+					p.once(die)
+					err := pawl.SaveState(ctx, 8)
+					p.effect(fmt.Sprint("refused-", errors.Is(err, pawl.ErrStateNotLoaded)))
+					n, _, err := pawl.LoadState[int](ctx)
+					p.effect(fmt.Sprint("loaded-", n))
+					return "", errors.Join(err, pawl.SaveState(ctx, n+1))
+				}
+				if _, err := pawl.Step(ctx, "a", fn); err == nil {
+					return "", nil
+				}
+				return pawl.Step(ctx, "a", fn)
+			})
+		}, want: []string{"fn killed", `fn refused-true loaded-7 = ""`}},
 		{row: "Note", program: func(p *program) error {
 			return p.do(func(ctx context.Context) (string, error) {
 				return pawl.Step(ctx, "submit", func(ctx context.Context) (string, error) {

@@ -41,7 +41,10 @@ func TestRedactSeesWhatMessagesSay(t *testing.T) {
 	one := func(context.Context) (int, error) { return 1, nil }
 	check("result", in(func(ctx context.Context) error { _, err := pawl.Step(ctx, "s", tell); return err }), pawl.ErrInvalid)
 	check("at most once", in(func(ctx context.Context) error { _, err := pawl.Step(ctx, "o", tell, pawl.AtMostOnce()); return err }), pawl.ErrInvalid)
-	check("input", in(func(ctx context.Context) error { _, err := pawl.Step(ctx, "i", one, pawl.WithInput(telling{})); return err }), pawl.ErrInvalid)
+	check("input", in(func(ctx context.Context) error {
+		_, err := pawl.Step(ctx, "i", one, pawl.WithInput(telling{}))
+		return err
+	}), pawl.ErrInvalid)
 	check("item", in(func(ctx context.Context) error {
 		_, err := pawl.Map(ctx, "m", []telling{{}}, func(telling) string { return "k" }, func(ctx context.Context, _ telling) (int, error) { return 1, nil })
 		return err

@@ -148,7 +148,7 @@ func microseconds(quoted []byte) int64 {
 		n := 0
 		for _, c := range quoted[from+1 : to+1] {
 			if c < '0' || c > '9' {
-				return -1 << 40
+				return -1 << 30
 			}
 			n = n*10 + int(c-'0')
 		}

@@ -10,8 +10,9 @@ import (
 )
 
 // AppendEvent adds an event to a session that this service returned, durably, and then to cur.
-// Partial events are not stored, and neither is state that begins with "temp:". In a run an event that
-// an earlier start stored is not stored again: *ev becomes the stored one, with its ID and time.
+// Partial events are not stored, and neither is state that begins with "temp:". In a run *ev becomes
+// what is stored, and an event that an earlier start stored, with its ID and time, is not stored
+// again.
 //
 // What an event changes of the state that sessions share is durable before the event is; a
 // process that dies between has changed it without the event.
@@ -28,44 +29,57 @@ func (s *SessionService) AppendEvent(ctx context.Context, cur session.Session, e
 	}
 	sess.append.Lock()
 	defer sess.append.Unlock()
+	delta := ev.Actions.StateDelta
 	if sess.writer == "" || !inRun(ctx) {
-		n, err := s.storeEvent(ctx, sess, "", ev)
+		event, err := encode(lasting(ev))
 		if err != nil {
 			return err
 		}
-		sess.take(n, lasting(ev), ev.Actions.StateDelta)
+		n, err := s.storeEvent(ctx, sess, "", event, delta)
+		if err != nil {
+			return err
+		}
+		kept := &session.Event{}
+		if err := decode(event, kept); err != nil {
+			return err
+		}
+		sess.take(n, kept, delta)
 		return nil
 	}
 	if id, ok := sess.renamed[ev.InvocationID]; ok {
 		ev.InvocationID = id // one invocation is one in the session, however many starts it took
 	}
+	event, err := encode(lasting(ev))
+	if err != nil {
+		return err
+	}
 	key := "append " + nameOf(sess.app, sess.user, sess.id) + " " + digest(withoutIDs(lasting(ev)))[:16]
 	n, _, err := numbered(ctx, key, func(ctx context.Context) (int, error) {
-		return s.storeEvent(ctx, sess, pawl.IdempotencyKey(ctx), ev)
+		return s.storeEvent(ctx, sess, pawl.IdempotencyKey(ctx), event, delta)
 	})
 	if err != nil {
 		return err
 	}
-	delta := ev.Actions.StateDelta
-	if before, ok := sess.left[n]; ok {
+	// What the agent goes on with is what is stored, now as on every later start: an empty
+	// map is none there.
+	kept, before := &session.Event{}, sess.left[n]
+	if before != nil {
 		delete(sess.left, n)
 		sess.renamed[ev.InvocationID] = before.InvocationID
-		*ev = *before
+		kept = before
+	} else if err := decode(event, kept); err != nil {
+		return err
 	}
-	sess.take(n, lasting(ev), delta)
+	*ev = *kept
+	sess.take(n, kept, delta)
 	return nil
 }
 
 // storeEvent stores an event and returns its number. Once names the step of a run that appends it, "" if
 // none does: a step that died behind its append finds it done.
-func (s *SessionService) storeEvent(ctx context.Context, sess *runSession, once string, ev *session.Event) (n int, err error) {
-	event, err := encode(lasting(ev))
-	if err != nil {
-		return 0, err
-	}
-	run := sessionRun(sess.app, sess.user, sess.id)
-	err = s.own(ctx, run, func(ctx context.Context, r *pawl.Run) error {
-		n, err = s.storeAsOwner(ctx, r, sess, once, event, ev.Actions.StateDelta)
+func (s *SessionService) storeEvent(ctx context.Context, sess *runSession, once string, event json.RawMessage, delta map[string]any) (n int, err error) {
+	err = s.own(ctx, sessionRun(sess.app, sess.user, sess.id), func(ctx context.Context, r *pawl.Run) error {
+		n, err = s.storeAsOwner(ctx, r, sess, once, event, delta)
 		return err
 	}, pawl.MustExist())
 	return n, err

@@ -15,7 +15,7 @@ const interruptedResponse = "no response to this call was recorded: the process 
 //
 // A call without a response, which is what a death leaves behind, gets one that says so. Of
 // several responses to one call the last counts. Responses belong to the nearest calls before them,
-// by ID, or by name and order if there are no IDs: IDs that a later turn uses again do no harm.
+// by ID, or by name and order where an ID is missing: IDs that a later turn uses again do no harm.
 // Everything else stays where it is and what it is; contents is not changed, and it is returned
 // itself if nothing is wrong with it.
 func Repair(contents []*genai.Content) []*genai.Content {
@@ -73,7 +73,7 @@ func valid(contents []*genai.Content) bool {
 			if !isResponse(p) {
 				continue
 			}
-			if n >= len(open) || !fits(open[n], p.FunctionResponse) {
+			if n >= len(open) || open[n].ID != p.FunctionResponse.ID || open[n].Name != p.FunctionResponse.Name {
 				return false
 			}
 			n++
@@ -131,7 +131,13 @@ func answers(calls []*genai.FunctionCall, behind []*genai.Content) *genai.Conten
 		}
 		at := before + max(0, len(fitting)-alike)
 		if at < len(fitting) {
-			out.Parts = append(out.Parts, fitting[at])
+			p := fitting[at]
+			if r := *p.FunctionResponse; r.ID != call.ID || r.Name != call.Name {
+				named := *p
+				r.ID, r.Name, named.FunctionResponse = call.ID, call.Name, &r
+				p = &named
+			}
+			out.Parts = append(out.Parts, p)
 			continue
 		}
 		out.Parts = append(out.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{

@@ -48,18 +48,26 @@ func judge(err, own error) (refused bool, _ error) {
 	return stops(own), own
 }
 
-// stops reports whether an error ends the run for now and is no failure of what was called.
+// stops reports whether an error, of a step inside a tool say, ends the run for now and is no result
+// that a model should see.
 func stops(err error) bool {
-	return errors.Is(err, pawl.ErrWaiting) || errors.Is(err, pawl.ErrCancelled) || errors.Is(err, pawl.ErrLeaseLost)
+	for _, e := range []error{pawl.ErrWaiting, pawl.ErrCancelled, pawl.ErrLeaseLost, pawl.ErrInDoubt, pawl.ErrBudget, pawl.ErrInputChanged, pawl.ErrClosed} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
-// stopped hides an interrupt of eino behind pawl's: the step has not failed, is not tried again by a
-// policy, and is asked anew when the agent is resumed.
+// stopped hides an interrupt of eino, and a stream that broke, behind pawl's own: the step has not
+// failed, is not tried again by a policy, and is begun anew when it is asked for again.
 func stopped(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := compose.IsInterruptRerunError(err); ok {
+	_, interrupt := compose.IsInterruptRerunError(err)
+	_, broken := errors.AsType[*brokenError](err)
+	if interrupt || broken {
 		return &stopError{err}
 	}
 	return err

@@ -113,9 +113,12 @@ func TestSameQuestions(t *testing.T) {
 		return schema.AssistantMessage(input[3].Content+input[4].Content, nil), nil
 	}
 	var n atomic.Int64
-	a := newAgent(t, "gambler", m, durable(), &textTool{"dice", func(ctx, string) (string, error) { return fmt.Sprintf("%03d", n.Add(1)), nil }})
+	handlers := durable()
+	dice := &textTool{"dice", func(ctx, string) (string, error) { return fmt.Sprintf("%03d", n.Add(1)), nil }}
 	program := func(ctx ctx, broken bool) (all []string, err error) {
 		ask := func(out chan<- string) {
+			// An agent each: that of eino v0.9.13 writes to itself when it runs.
+			a := newAgent(t, "gambler", m, handlers, dice)
 			text, err := drain(adk.NewRunner(ctx, adk.RunnerConfig{Agent: a}).Query(ctx, "the question"))
 			out <- fmt.Sprint(text, err)
 		}

@@ -156,7 +156,7 @@ func TestRetries(t *testing.T) {
 			if turn == 0 {
 				return asks("", `fetch {"q":"a"}`), nil
 			}
-			return schema.AssistantMessage(input[3].Content, nil), nil
+			return schema.AssistantMessage(input[len(input)-1].Content, nil), nil
 		}}
 		fetch := &textTool{"fetch", func(ctx ctx, _ string) (string, error) {
 			if tools++; tools < 3 {

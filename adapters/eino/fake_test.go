@@ -208,3 +208,15 @@ func lastText(events *adk.AsyncIterator[*adk.AgentEvent]) (string, error) {
 		}
 	}
 }
+
+// single is a fake whose streams have one chunk, so that eino's own joining of chunks changes nothing.
+type single struct{ *fake }
+
+func (s single) Stream(ctx context.Context, input []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+	msg, err := s.Generate(ctx, input, opts...)
+	if err != nil {
+		return nil, err
+	}
+	c := *msg
+	return schema.StreamReaderFromArray([]*schema.Message{&c}), nil
+}

@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 
 	"github.com/cloudwego/eino/schema"
-
-	"github.com/pawlgo/pawl"
 )
 
 // stream is a call whose result comes in chunks C, and is recorded as one R.
@@ -96,9 +94,9 @@ func (s stream[C, R]) run(to *queue[C], began chan<- error) {
 	}
 }
 
-// brokenError is the end of a stream whose beginning somebody has read. For the step it is an
-// interruption: another try would begin the stream anew.
+// brokenError is the end of a stream whose beginning somebody has read: another try of the step would
+// begin the stream anew.
 type brokenError struct{ err error }
 
-func (e *brokenError) Error() string   { return e.err.Error() }
-func (e *brokenError) Unwrap() []error { return []error{pawl.ErrWaiting, e.err} }
+func (e *brokenError) Error() string { return e.err.Error() }
+func (e *brokenError) Unwrap() error { return e.err }

@@ -96,6 +96,37 @@ func TestRepairInfersWhatWasPutOutOfSight(t *testing.T) {
 				}
 			},
 		},
+		{
+			"nothing of a result that was said anew", journal.KindNote,
+			[][]byte{
+				body(journal.KindStart, "a").Int("try", 1).Raw("once", []byte("true")).Str("in", "00112233445566778899aabbccddeeff").Bytes(),
+				value(body(journal.KindStep, "a").Int("try", 1).Str("by", "ann"), `1`),
+				value(body(journal.KindNote, "b"), `1`),
+				value(body(journal.KindStep, "a").Int("try", 1).Str("by", "ann"), `2`),
+			},
+			func(t *testing.T, f *journal.Fold) {
+				if st := f.Steps["a"]; st == nil || st.Status != journal.StepDone || st.InputDiffers("00112233445566778899aabbccddeeff") || f.Epoch("a") != 0 {
+					t.Errorf("steps %v", f.Steps)
+				}
+			},
+		},
+		{
+			"nothing of a step that began anew alone", journal.KindNote,
+			[][]byte{
+				body(journal.KindStart, "outer").Int("try", 1).Bytes(),
+				value(body(journal.KindStep, "outer").Int("try", 1).Str("by", "ann"), `1`),
+				body(journal.KindStart, "outer/pay").Int("try", 1).Bytes(),
+				value(body(journal.KindStep, "outer/pay").Int("try", 1), `1`),
+				value(body(journal.KindNote, "b"), `1`),
+				body(journal.KindEpoch, "outer").Int("n", 1).Raw("alone", []byte("true")).Str("by", "ann").Bytes(),
+				body(journal.KindStart, "outer").Int("try", 1).Bytes(),
+			},
+			func(t *testing.T, f *journal.Fold) {
+				if st := f.Steps["outer/pay"]; st == nil || st.Status != journal.StepDone || f.Epoch("outer") != 1 {
+					t.Errorf("steps %v", f.Steps)
+				}
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "r.jsonl")

@@ -1,0 +1,230 @@
+package eino_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/components/tool"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/pawltest"
+)
+
+// signature stands for what vendors put into Extra, registered as eino's checkpoints want it.
+type signature struct {
+	Bytes []byte
+	Seq   int64
+	Inner *signature
+}
+
+type budget struct{ Tokens int }
+
+type unregistered struct{ A int }
+
+func init() {
+	schema.RegisterName[*signature]("pawl_test_signature")
+	schema.RegisterName[budget]("pawl_test_budget")
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// messages are what models send, with what JSON, gob or both get wrong.
+func messages() map[string]*schema.Message {
+	with := func(fn func(m *schema.Message)) *schema.Message {
+		m := asks("text <b> & \u2028 é \x7f", `search {"n":9007199254740993}`)
+		fn(m)
+		return m
+	}
+	extra := func(v any) *schema.Message {
+		return with(func(m *schema.Message) { m.Extra = map[string]any{"plain": "p", "x": v} })
+	}
+	return map[string]*schema.Message{
+		"plain":             with(func(*schema.Message) {}),
+		"reasoning":         with(func(m *schema.Message) { m.ReasoningContent = "hm" }),
+		"zero index":        with(func(m *schema.Message) { m.ToolCalls[0].Index = ptr(0) }),
+		"int":               extra(42),
+		"big int":           extra(int64(9007199254740993)),
+		"float":             extra(0.1),
+		"NaN":               extra(math.NaN()),
+		"bytes":             extra([]byte{0, 255, 1}),
+		"nil":               extra(nil),
+		"strings":           extra([]string{"a", "b"}),
+		"time":              extra(time.Date(2026, 12, 1, 1, 2, 3, 4, time.UTC)),
+		"pointer to struct": extra(&signature{[]byte("sig"), 1 << 60, &signature{Seq: 1}}),
+		"struct":            extra(budget{1 << 60}),
+		"map":               extra(map[string]any{"a": 1, "b": []any{"c", 2.5}}),
+		"raw JSON":          extra("{\"raw\": [1.0, 1e2]}"),
+		"odd name":          with(func(m *schema.Message) { m.Extra = map[string]any{`a"]["b`: 1, "": 2} }),
+		"not UTF-8":         with(func(m *schema.Message) { m.Content, m.ToolCalls[0].Index = "a\xffb", nil }),
+		"extra of a call":   with(func(m *schema.Message) { m.ToolCalls[0].Extra = map[string]any{"sig": []byte("s"), "n": 1} }),
+		"usage": with(func(m *schema.Message) {
+			m.ResponseMeta = &schema.ResponseMeta{FinishReason: "stop", LogProbs: &schema.LogProbs{Content: []schema.LogProb{{Token: "a", LogProb: -0.25, Bytes: []int64{97}}}}}
+		}),
+		"parts": with(func(m *schema.Message) {
+			m.AssistantGenMultiContent = []schema.MessageOutputPart{
+				{Type: schema.ChatMessagePartTypeReasoning, Reasoning: &schema.MessageOutputReasoning{Text: "hm", Signature: "c2ln"}, Extra: map[string]any{"k": int32(7)}},
+				{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: ptr("AAAA"), MIMEType: "image/png"}}},
+			}
+		}),
+	}
+}
+
+// TestMessagesComeBack: the message that the agent goes on with is the one that the model sent, now
+// and at a later start, to the Go type.
+func TestMessagesComeBack(t *testing.T) {
+	bothModes(t, func(t *testing.T, streaming bool) {
+		for name, sent := range messages() {
+			t.Run(name, func(t *testing.T) {
+				store := pawltest.NewStore(t, pawltest.Strict(t))
+				var seen []*schema.Message
+				m := &fake{answer: func(_ ctx, turn int, input []*schema.Message) (*schema.Message, error) {
+					if turn == 0 {
+						return sent, nil
+					}
+					seen = append(seen, input[2])
+					return nil, errLater
+				}}
+				a := newAgent(t, "x", single{m}, durable(), &textTool{"search", func(ctx, string) (string, error) { return "r", nil }})
+				for range 2 {
+					if _, err := start(t, store, "r", a, streaming); !errors.Is(err, errLater) {
+						t.Fatal(err)
+					}
+				}
+				for i, got := range seen {
+					id := adk.GetMessageID(got)
+					if id == "" || id != adk.GetMessageID(seen[0]) {
+						t.Errorf("start %d: message ID %q", i, id)
+					}
+					delete(got.Extra, "_eino_msg_id")
+					if len(got.Extra) == 0 {
+						got.Extra = nil
+					}
+					want := *sent
+					if len(want.Extra) > 0 {
+						delete(want.Extra, "_eino_msg_id")
+					}
+					if name == "NaN" {
+						if v, ok := got.Extra["x"].(float64); !ok || !math.IsNaN(v) {
+							t.Errorf("start %d: %v", i, got.Extra)
+						}
+						continue
+					}
+					if !reflect.DeepEqual(got, &want) {
+						g, _ := json.Marshal(got)
+						w, _ := json.Marshal(want)
+						t.Errorf("start %d:\n got %s\nwant %s", i, g, w)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestUnregistered: what could not be given back is refused when it comes, with its place.
+func TestUnregistered(t *testing.T) {
+	store := pawltest.NewStore(t)
+	m := &fake{answer: func(ctx, int, []*schema.Message) (*schema.Message, error) {
+		msg := schema.AssistantMessage("x", nil)
+		msg.Extra = map[string]any{"k": unregistered{1}}
+		return msg, nil
+	}}
+	_, err := start(t, store, "r", newAgent(t, "x", m, durable()), false)
+	if !errors.Is(err, pawl.ErrInvalid) || !strings.Contains(err.Error(), `.Extra["k"] of type eino_test.unregistered`) || !strings.Contains(err.Error(), "RegisterName") {
+		t.Error(err)
+	}
+}
+
+// TestRedact: what the store's Redact takes out is out, also for the agent.
+func TestRedact(t *testing.T) {
+	store := pawltest.NewStore(t, pawl.Redact(func(s string) string { return strings.ReplaceAll(s, "secret", "***") }))
+	m := &fake{answer: func(ctx, int, []*schema.Message) (*schema.Message, error) {
+		return schema.AssistantMessage("a secret", nil), nil
+	}}
+	for range 2 {
+		if got, err := start(t, store, "r", newAgent(t, "x", m, durable()), false); got != "a ***" || err != nil {
+			t.Error(got, err)
+		}
+	}
+}
+
+// TestToolTexts: results of every kind of tool come back, also those that are not UTF-8.
+func TestToolTexts(t *testing.T) {
+	bothModes(t, func(t *testing.T, streaming bool) {
+		store := pawltest.NewStore(t, pawltest.Strict(t))
+		var seen [][]*schema.Message
+		m := &fake{answer: func(_ ctx, turn int, input []*schema.Message) (*schema.Message, error) {
+			if turn == 0 {
+				return asks("", `plain {"q":"1"}`, `words {"q":"2"}`, `rich {"q":"3"}`, `rich_words {"q":"4"}`, `empty {}`), nil
+			}
+			seen = append(seen, input[3:])
+			return nil, errLater
+		}}
+		n := 0
+		binary := func(ctx, string) (string, error) { n++; return "a\xff \x00b", nil }
+		a := newAgent(
+			t, "x", m, durable(),
+			&textTool{"plain", binary},
+			&streamTool{textTool{"words", binary}},
+			&richTool{textTool{"rich", nil}, &n},
+			&richStreamTool{textTool{"rich_words", nil}, &n},
+			&textTool{"empty", func(ctx, string) (string, error) { return "", nil }},
+		)
+		for range 2 {
+			if _, err := start(t, store, "r", a, streaming); !errors.Is(err, errLater) {
+				t.Fatal(err)
+			}
+		}
+		if n != 4 {
+			t.Errorf("%d calls of four tools", n)
+		}
+		for i, msgs := range seen {
+			if len(msgs) != 5 || msgs[0].Content != "a\xff \x00b" || msgs[1].Content != "a\xff \x00b" || msgs[4].Content != "" {
+				t.Errorf("start %d: %q", i, msgs)
+			}
+			for _, m := range msgs[2:4] {
+				if p := m.UserInputMultiContent; len(p) != 2 || p[0].Text != "one two" || *p[1].Image.Base64Data != "AAAA" || !reflect.DeepEqual(p[1].Extra, map[string]any{"n": 3}) {
+					t.Errorf("start %d: %+v", i, p)
+				}
+			}
+		}
+	})
+}
+
+// richTool returns a text and an image.
+type richTool struct {
+	textTool
+	n *int
+}
+
+func (r *richTool) InvokableRun(ctx, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
+	*r.n++
+	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "one two"}, image()}}, nil
+}
+
+func image() schema.ToolOutputPart {
+	return schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: ptr("AAAA")}}, Extra: map[string]any{"n": 3}}
+}
+
+// richStreamTool returns them in chunks.
+type richStreamTool struct {
+	textTool
+	n *int
+}
+
+func (r *richStreamTool) InvokableRun() {}
+
+func (r *richStreamTool) StreamableRun(ctx, *schema.ToolArgument, ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
+	*r.n++
+	return schema.StreamReaderFromArray([]*schema.ToolResult{
+		{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "one "}}},
+		{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "two"}}},
+		{Parts: []schema.ToolOutputPart{image()}},
+	}), nil
+}
