@@ -22,6 +22,7 @@ type awaitConfig struct {
 	fallback any           // the answer then, if hasDefault
 	hasElse  bool
 	block    time.Duration // how long to wait here
+	stepConfig
 }
 
 type awaitOption func(*awaitConfig)
@@ -106,7 +107,7 @@ func (r *Run) await(ctx context.Context, s *scope, key string, asked any, c awai
 	end := stepFailed
 	defer func() { r.settle(key, end) }()
 	for {
-		answered, err := r.answerTo(s, key, q, w)
+		answered, err := r.answerTo(s, key, q, c, w)
 		if err != nil {
 			return err
 		}
@@ -121,11 +122,11 @@ func (r *Run) await(ctx context.Context, s *scope, key string, asked any, c awai
 }
 
 // answerTo decodes the recorded answer, if there is one.
-func (r *Run) answerTo(s *scope, key string, q question, w work) (bool, error) {
+func (r *Run) answerTo(s *scope, key string, q question, c awaitConfig, w work) (bool, error) {
 	if r.waiting(key) {
 		return false, nil
 	}
-	return r.answer(s, key, stepConfig{}, &q.print, w)
+	return r.answer(s, key, c.stepConfig, &q.print, w)
 }
 
 // waiting reports whether a question has been asked and has no answer.

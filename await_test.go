@@ -272,6 +272,22 @@ func TestAwaitAnotherQuestion(t *testing.T) {
 	text = "delete all files"
 	_, err = run(t, s, ask)
 	wantErr(t, err, pawl.ErrInputChanged)
+	_, err = run(t, s, func(ctx context.Context) (bool, error) {
+		ok, err := pawl.Await[bool](ctx, "ok", text, pawl.IgnoreInput())
+		if !ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+		return false, stop
+	})
+	wantErr(t, err, stop)
+	_, err = run(t, s, func(ctx context.Context) (bool, error) {
+		return pawl.Await[bool](ctx, "ok", text, pawl.RerunOnChange())
+	})
+	wantErr(t, err, pawl.ErrWaiting)
+	ckNil(t, s.Answer(t.Context(), "r", "ok", false, "ann", "certainly not"))
+	if ok, err := run(t, s, ask); ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
 }
 
 func TestAwaitMustBeReturned(t *testing.T) {

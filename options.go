@@ -227,9 +227,20 @@ func WithInput(v any) StepOption {
 // instead of returning [ErrInputChanged]. The older result, with its state and note, and
 // everything recorded inside that step, finished [AtMostOnce] steps too, stays in the history and is
 // never returned again: what is done for another input is other work.
-func RerunOnChange() StepOption {
-	return stepOption(func(c *stepConfig) { c.rerun = true })
+//
+// Given to [Await] it makes an answered question that is another one now be asked anew.
+func RerunOnChange() interface {
+	StepOption
+	AwaitOption
+} {
+	return rerunOnChange{}
 }
+
+type rerunOnChange struct{}
+
+func (rerunOnChange) applyStep(c *stepConfig)   { c.rerun = true }
+func (rerunOnChange) applyMap(c *mapConfig)     { c.rerun = true }
+func (rerunOnChange) applyAwait(c *awaitConfig) { c.rerun = true }
 
 // IgnoreInput makes a step, or the items of a [Map], return the recorded result whatever
 // its input was; given to [Do] or [Store.Begin] it lets another [RunInput] pass, also for the
@@ -239,9 +250,12 @@ func RerunOnChange() StepOption {
 // The present input is still recorded when a function is called, so that a later start without
 // IgnoreInput compares with that. Items that cannot be stored have no fingerprint then: nothing is
 // recorded of them, and nothing compared later.
+//
+// Given to [Await] it lets the recorded answer stand for whatever is asked now.
 func IgnoreInput() interface {
 	StepOption
 	RunOption
+	AwaitOption
 } {
 	return ignoreInput{}
 }
@@ -251,6 +265,8 @@ type ignoreInput struct{}
 func (ignoreInput) applyStep(c *stepConfig) { c.ignoreInput = true }
 func (ignoreInput) applyMap(c *mapConfig)   { c.ignoreInput = true }
 func (ignoreInput) applyRun(c *runConfig)   { c.ignoreInput = true }
+
+func (ignoreInput) applyAwait(c *awaitConfig) { c.ignoreInput = true }
 
 // AtMostOnce is for a step whose effect must not happen twice, and that no
 // [IdempotencyKey] protects: a payment, a message. That its function is about to be called is
