@@ -55,6 +55,7 @@ func TestAwait(t *testing.T) {
 	if len(qs) != 1 || qs[0].Key != "may I" || string(qs[0].Question) != `{"Delete":["a","b"]}` || qs[0].Answered != nil || !qs[0].Until.IsZero() {
 		t.Fatalf("%+v", qs)
 	}
+	wantErr(t, s.ResolveDone(t.Context(), "r", "may I", true, "ann", ""), pawl.ErrInvalid)
 	for wrong, why := range map[string]string{`{"approved":"yes"}`: "$.approved: a string", `{}`: `"approved" is missing`, `true`: "$: a boolean", `{"approved":true,"by":1}`: `no member "by"`} {
 		err := s.Answer(t.Context(), "r", "may I", json.RawMessage(wrong), "ann", "")
 		if !errors.Is(err, pawl.ErrMismatch) || !strings.Contains(err.Error(), why) {

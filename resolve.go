@@ -80,6 +80,8 @@ func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journ
 		err = refuse(fmt.Errorf("%w: no such step", ErrNotFound), "list them with: pawl steps "+quoteArg(id))
 	case st.Status == journal.StepDone && !said:
 		err = refuse(fmt.Errorf("%w: the step's function has given a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
+	case st.Status == journal.StepWaiting:
+		err = refuse(fmt.Errorf("%w: it is a question, it is not in doubt", ErrInvalid), "answer it with: pawl answer "+quoteArg(id)+" "+quoteArg(key))
 	case st.Status == journal.StepFailed:
 		err = refuse(fmt.Errorf("%w: the step failed, it is not in doubt", ErrInvalid), "the next start tries it again")
 	default:
@@ -93,7 +95,8 @@ func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journ
 	return err
 }
 
-// saidBefore reports whether the result of a step is what somebody said it to be.
+// saidBefore reports whether the result of a step is what somebody said it to be. An answer to a
+// question is not: it stands.
 func saidBefore(log *journalfile.File, st *journal.Step) (bool, error) {
 	if st == nil || st.Status != journal.StepDone {
 		return false, nil
@@ -102,7 +105,7 @@ func saidBefore(log *journalfile.File, st *journal.Step) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return rec.Member("by") != nil, nil
+	return rec.Kind == journal.KindStep && rec.Member("by") != nil, nil
 }
 
 // openUnowned opens the journal of a run that nobody owns, to write into it outside of an
