@@ -36,6 +36,7 @@ var groups = []struct {
 	{"Sleeps and waiting runs", waitVectors},
 	{"Deaths", deathVectors},
 	{"Use and terms", useVectors},
+	{"Epochs of a step alone", aloneVectors},
 	{"Cancelled runs", cancelVectors},
 	{"Aliases", aliasVectors},
 	{"Idempotency keys", idempotencyVectors},

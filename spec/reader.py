@@ -480,7 +480,7 @@ class _Tree:
     all, and behind the step's newest start), `map` (true), `note` (text) and `state` (records from the newest whole one on)."""
 
     def __init__(self, uid):
-        self.root, self.epochs, self.uid = {}, {}, uid
+        self.root, self.epochs, self.whole, self.uid = {}, {}, {}, uid
 
     def at(self, key):
         """The things at a key."""
@@ -508,8 +508,13 @@ class _Tree:
             todo += [(segment if key is None else key + "/" + segment, inner)
                      for segment, inner in node.items() if segment is not None]
 
-    def epoch(self, key, n):
-        self.cut(key)
+    def epoch(self, key, n, alone):
+        if alone:
+            for sort in ("step", "note", "crash", "used"):
+                self.at(key).pop(sort, None)
+        else:
+            self.cut(key)
+            self.whole[key] = n                         # counts for the keys inside, too
         self.epochs[key] = n
 
     def alias(self, key, source):
@@ -528,14 +533,14 @@ class _Tree:
                     step["map"] = key + step["map"][len(source):]
             for sort, thing in things.items():
                 there.setdefault(sort, thing)
-        self.epochs[source] = self.epochs.get(source, 0) + 1
+        self.epochs[source] = self.whole[source] = self.epochs.get(source, 0) + 1
 
     def idempotency(self, key):
         """The idempotency key that belongs to a key now."""
         covered, end = key.encode("utf-8", "surrogatepass"), 0
         for segment in key.split("/"):
             end += len(segment)
-            n = self.epochs.get(key[:end], 0)
+            n = (self.epochs if end == len(key) else self.whole).get(key[:end], 0)
             if n > 0:
                 covered += b"\0%d@%d" % (n, len(key[:end].encode("utf-8", "surrogatepass")))
             end += 1
@@ -659,7 +664,7 @@ def fold(records):
         elif kind == "map":
             tree.at(key)["map"] = True
         elif kind == "epoch":
-            tree.epoch(key, members["n"] if _integer(members.get("n"), 1) else 0)
+            tree.epoch(key, members["n"] if _integer(members.get("n"), 1) else 0, members.get("alone") is True)
         elif kind == "alias" and isinstance(members.get("from"), str):
             tree.alias(key, members["from"])
         elif kind in ("start", "step", "fail"):

@@ -327,6 +327,33 @@ func deathVectors(s *set) {
 	add("clear", "A clear drops all.", poisoned().clear().start("a"), 10, `{"a":"running"}`, `[]`, `{}`)
 }
 
+// aloneVectors has epochs of a step that leave what is inside it.
+func aloneVectors(s *set) {
+	alone := func(b *book, key string, n int) *book {
+		return b.add(keyed("epoch", key, fmt.Sprintf(`"n":%d,"reason":"r","alone":true`, n)))
+	}
+	add := func(name, comment string, b *book, records int, steps string, more ...string) {
+		s.add("alone-"+name, "5, 6", comment, b.b, clean(records, len(b.b), meaning{"in_progress", 1, steps, "?", ""}).also(more...))
+	}
+	full := func() *book { // 12 records
+		return opened().startOf("a", soFar).note("a", "1").stateOf("a", "2").meter("a", "eur", "1").add(keyed("map", "a", `"total":1,"done":0`)).
+			startOf("a/x", soFar).note("a/x", "3").stateOf("a/x", "4").meter("a/x", "eur", "2").crash("a/x", 1, 0)
+	}
+	add("epoch", "The step, its note, troubles and use are history; its state, its Map and all that is inside stay.", alone(full(), "a", 1), 13, `{"a/x":"running"}`,
+		"notes", `{"a/x":"3"}`, "states", `{"a":"2","a/x":"4"}`, "maps", `{"a":[]}`, "troubles", `{"a/x":{`+soFar+`,"deaths":1}}`, "used", `{"eur":3}`, "used_by", `{"a/x":{"eur":2}}`)
+	add("false", "alone may be false, which says nothing.", full().add(keyed("epoch", "a", `"n":1,"reason":"r","alone":false`)), 13, `{}`, "notes", `{}`, "states", `{}`, "maps", `{}`, "used_by", `{}`)
+	add("done", "A step that was done is absent.", alone(opened().done("a", "1").done("a/x", "2"), "a", 1), 7, `{"a/x":"done"}`)
+	add("idempotency", "It counts for the idempotency key of its step, and not for those inside.", alone(opened().start("a").start("a/x"), "a", 1).start("a"), 6, `{"a":"running","a/x":"running"}`,
+		"idempotency", `{"a":"`+idem("a\x001@1")+`","a/x":"`+idem("a/x")+`"}`)
+	add("idempotency-mixed", "For what is inside the newest one without alone counts.", alone(opened().epoch("a", 3), "a", 4).start("a").start("a/x"), 6, `{"a":"running","a/x":"running"}`,
+		"idempotency", `{"a":"`+idem("a\x004@1")+`","a/x":"`+idem("a/x\x003@1")+`"}`)
+	add("then-whole", "One without alone later counts for both.", alone(opened(), "a", 1).epoch("a", 2).start("a").start("a/x"), 6, `{"a":"running","a/x":"running"}`,
+		"idempotency", `{"a":"`+idem("a\x002@1")+`","a/x":"`+idem("a/x\x002@1")+`"}`)
+	add("and-alias", "An alias counts as one more, for what is inside too.", alone(opened(), "a", 1).start("a").alias("b", "a").start("a").start("a/x"), 7, `{"a":"running","a/x":"running","b":"running"}`,
+		"idempotency", `{"a":"`+idem("a\x002@1")+`","a/x":"`+idem("a/x\x002@1")+`","b":"`+idem("a\x001@1")+`"}`)
+	add("died", "A step is under way if the one around it is history.", alone(opened().start("a").start("a/x"), "a/x", 1), 5, `{"a":"running"}`, "died", `["a"]`)
+}
+
 // cancelVectors has runs that somebody cancelled.
 func cancelVectors(s *set) {
 	add := func(name, comment string, b *book, records, attempts int, status, steps, result, cancel string) {
