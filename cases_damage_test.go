@@ -234,6 +234,8 @@ func TestC53NewerRun(t *testing.T) {
 		"rerun":    func() error { return s.ResolveRerun(ctx, "r", "pay", "ann", "it did not") },
 		"retry":    func() error { _, err := s.Retry(ctx, "r", "pay", "ann", "again"); return err },
 		"cancel":   func() error { return s.Cancel(ctx, "r", "ann", "stop") },
+		"clear":    func() error { _, err := s.Clear(ctx, "r"); return err },
+		"delete":   func() error { return s.Delete(ctx, "r") },
 		"reopen":   func() error { return s.Reopen(ctx, "r", "ann", "go on") },
 		"export":   func() error { return s.Export(ctx, "r", &bytes.Buffer{}) },
 		"import":   func() error { _, err := s.Import(ctx, strings.NewReader(newer), "new"); return err },
@@ -274,5 +276,104 @@ func TestC53NewerRun(t *testing.T) {
 				t.Fatalf("%s changed the store:\n%v\n%v", name, before, after)
 			}
 		}
+	}
+}
+
+// C-53: what a newer program wrote is not cleared or deleted, also if it is only kept aside; what
+// is damaged, at its beginning too, is.
+func TestC53ClearAndDelete(t *testing.T) {
+	clear := func(s *pawl.Store) error { _, err := s.Clear(t.Context(), "r"); return err }
+	del := func(s *pawl.Store) error { return s.Delete(t.Context(), "r") }
+	newer := func(path string) { rewriteJournal(t, path, 1, `"format":1`, `"format":99`) }
+	damage := func(offset int) func(string) {
+		return func(path string) { ckNil(t, overwrite(path, func(b []byte) { b[offset] ^= 1 })) }
+	}
+	for _, c := range []struct {
+		name    string
+		prepare func(path string)
+		aside   func(path string) // done to what an earlier Clear kept
+		refused map[string]bool
+	}{
+		{name: "newer", prepare: newer, refused: map[string]bool{"clear": true, "delete": true}},
+		{name: "newer and damaged", prepare: func(path string) { newer(path); damage(len(ckRead(t, path)) - 20)(path) }, refused: map[string]bool{"clear": true, "delete": true}},
+		{name: "newer, aside", aside: newer, refused: map[string]bool{"delete": true}},
+		{name: "damaged", prepare: damage(300)},
+		{name: "its beginning damaged", prepare: damage(2), aside: damage(2)},
+		{name: "empty", prepare: func(path string) { ckNil(t, os.Truncate(path, 0)) }},
+	} {
+		for name, do := range map[string]func(s *pawl.Store) error{"clear": clear, "delete": del} {
+			dir := filepath.Join(t.TempDir(), "store")
+			s, err := pawl.Open(dir)
+			ckNil(t, err)
+			interrupted(t, s)
+			path := inspect(t, s).Path
+			if c.aside != nil {
+				kept, err := s.Clear(t.Context(), "r")
+				ckNil(t, err)
+				c.aside(kept)
+				interrupted(t, s)
+			}
+			if c.prepare != nil {
+				c.prepare(path)
+			}
+			before := tree(t, dir)
+			err = do(s)
+			if !c.refused[name] {
+				if _, statErr := os.Stat(path); err != nil || statErr == nil {
+					t.Errorf("%s, %s: %v, and the file: %v", c.name, name, err, statErr)
+				}
+				continue
+			}
+			wantSays(t, err, pawl.ErrNewerFormat, "format 99, this program reads up to 1", "nothing was changed")
+			if after := tree(t, dir); !maps.Equal(after, before) {
+				t.Errorf("%s, %s: changed:\n%v\n%v", c.name, name, before, after)
+			}
+		}
+	}
+}
+
+// A refusal has the file that it is about as a field, and names it once.
+func TestErrorsNameTheFileOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s, err := pawl.Open(dir)
+	ckNil(t, err)
+	interrupted(t, s)
+	path := inspect(t, s).Path
+	good := string(export(t, s))
+	begin := func() error { _, err := s.Begin(t.Context(), "r"); return err }
+	del := func() error { return s.Delete(t.Context(), "r") }
+	list := func() error { _, err := s.Inspect(t.Context(), "r"); return err }
+	check := func(what, file string, err error) {
+		t.Helper()
+		e, ok := errors.AsType[*pawl.RunError](err)
+		if !ok || e.Path != file {
+			t.Errorf("%s: Path is not %s: %+v", what, file, e)
+			return
+		}
+		bare := *e // the hint names it again, in what to type
+		bare.Hint = ""
+		if text := bare.Error(); strings.Count(text, file) != 1 || strings.Contains(text, ": :") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	rewriteJournal(t, path, 1, `"format":1`, `"format":99`)
+	check("newer", path, begin())
+	check("newer, inspected", path, list())
+	check("newer, deleted", path, del())
+	_, err = s.Import(t.Context(), strings.NewReader(rewritten(t, good, 1, `"format":1`, `"format":99`)), "x")
+	if err == nil || !strings.Contains(err.Error(), `import run "x": journal format 99`) {
+		t.Errorf("import of a newer one: %v", err)
+	}
+	ckNil(t, os.Truncate(path, 0))
+	check("damaged", path, begin())
+	check("damaged, inspected", path, list())
+	_, err = pawl.InspectFile(path)
+	check("damaged, by path", path, err)
+	// A file that is not the journal.
+	ckNil(t, os.Rename(filepath.Join(dir, "runs"), filepath.Join(dir, "moved")))
+	err = begin()
+	check("the runs are gone", filepath.Join(dir, "runs"), err)
+	if strings.Contains(err.Error(), "pawl repair") {
+		t.Errorf("a directory cannot be repaired: %v", err)
 	}
 }

@@ -23,8 +23,7 @@ import (
 func init() { children["claim"] = claimChild }
 
 // claimChild starts the run whenever it is told to, and answers whether it owns it, or how
-// long it took to be refused by somebody who is named, and with what words. An owner keeps
-// the run for a line more.
+// long it took to be refused, and with what words. An owner keeps the run for a line more.
 func claimChild() error {
 	s, err := pawl.Open(os.Getenv("H_STORE"))
 	if err != nil {
@@ -34,10 +33,6 @@ func claimChild() error {
 	for in.Scan() {
 		began := time.Now()
 		r, err := s.Begin(context.Background(), "r")
-		for errors.Is(err, pawl.ErrLocked) && !strings.Contains(err.Error(), "since") && time.Since(began) < 2*time.Second {
-			time.Sleep(time.Millisecond) // the owner has the lock and has not said who it is yet
-			_, err = s.Begin(context.Background(), "r")
-		}
 		if errors.Is(err, pawl.ErrLocked) {
 			fmt.Println("locked", time.Since(began).Milliseconds(), err)
 			continue
@@ -148,6 +143,46 @@ func startedTwice(t *testing.T, rounds int) (polls, slowest int) {
 		t.Errorf("%d rounds: info = %+v", rounds, info)
 	}
 	return polls, slowest
+}
+
+// C-45: who is refused at the very moment at which another becomes the owner is told by whom.
+func TestC45RefusalNamesTheOwner(t *testing.T) {
+	rounds := 300
+	if raceEnabled || testing.Short() {
+		rounds = 60
+	}
+	dir := filepath.Join(fastDir(t), "store")
+	_, err := pawl.Open(dir)
+	ckNil(t, err)
+	var two [2]*racer
+	for i := range two {
+		two[i] = startRacer(t, "PAWL_TEST_CHILD=claim", "H_STORE="+dir, "GORACE=atexit_sleep_ms=0")
+	}
+	nobody, other := 0, 0
+	for round := range rounds {
+		for _, r := range two {
+			_, err := fmt.Fprintln(r.in, "round", round)
+			ckNil(t, err)
+		}
+		said := [2]string{two[0].answer(t), two[1].answer(t)}
+		owner := 0
+		if said[1] == "own" {
+			owner = 1
+		}
+		if refusal := said[1-owner]; !strings.Contains(refusal, " since ") {
+			nobody++
+		} else if !strings.Contains(refusal, fmt.Sprintf("process %d on", two[owner].cmd.Process.Pid)) {
+			other++
+		}
+		_, err = io.WriteString(two[owner].in, "end\n")
+		ckNil(t, err)
+		if a := two[owner].answer(t); a != "free" {
+			t.Fatalf("round %d: %q", round, a)
+		}
+	}
+	if nobody+other > 0 {
+		t.Errorf("of %d refusals %d name nobody, and %d somebody else", rounds, nobody, other)
+	}
 }
 
 // hold starts a process that holds the run "r" of a store.

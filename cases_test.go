@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pawlgo/pawl"
+	"github.com/pawlgo/pawl/journal"
 	"github.com/pawlgo/pawl/pawltest"
 )
 
@@ -68,6 +69,16 @@ func TestC16Floats(t *testing.T) {
 	}
 }
 
+// C-20: far beyond the limit, where the JSON package has one of its own, ours is named too.
+func TestC20Message(t *testing.T) {
+	ck := ckOpen[any](t, filepath.Join(t.TempDir(), "a.json"))
+	var v any
+	for range 10_001 {
+		v = []any{v}
+	}
+	ckWant(t, ck.Save(v), pawl.ErrInvalid, "$[0][0]", "nested deeper than 500 levels")
+}
+
 func TestC20Nesting(t *testing.T) {
 	nested := func(depth int, open, inner, end string) json.RawMessage {
 		return json.RawMessage(strings.Repeat(open, depth-1) + inner + strings.Repeat(end, depth-1))
@@ -84,7 +95,7 @@ func TestC20Nesting(t *testing.T) {
 			o := k.mustOpen(t)
 			ckNil(t, o.save(want))
 			wantSays(t, o.save(nested(501, kind.open, kind.inner, kind.end)), pawl.ErrInvalid, kind.place, "nested deeper than 500 levels")
-			wantSays(t, o.save(nested(10_001, kind.open, kind.inner, kind.end)), pawl.ErrInvalid, kind.place, "depth")
+			wantSays(t, o.save(nested(10_001, kind.open, kind.inner, kind.end)), pawl.ErrInvalid, kind.place, "nested deeper than 500 levels")
 			ckNil(t, o.close())
 			o = k.mustOpen(t)
 			if got, err := o.load(); err != nil || !bytes.Equal(got, want) {
@@ -330,6 +341,21 @@ func TestC77StoredResultIsGone(t *testing.T) {
 		}
 		_, err := run(t, s, func(ctx context.Context) (string, error) { t.Error("it goes on"); return "", nil })
 		wantErr(t, err, pawl.ErrCorrupt)
+	}
+}
+
+// C-77: a record that says "done" and has no value is damage, and which step it is about is said.
+func TestC77VerifyNamesTheStep(t *testing.T) {
+	s := openStore(t)
+	var calls []string
+	grow(t, s, "r", &calls, "step-1", "step-2", "step-3")
+	path := inspect(t, s).Path
+	rewriteJournal(t, path, recordWith(t, path, `"kind":"step","key":"step-2"`), `"value":`, `"valeu":`)
+	text := ckRead(t, path)
+	_, _, err := journal.Verify(strings.NewReader(text), int64(len(text)), nil)
+	wantErr(t, err, pawl.ErrCorrupt)
+	if !strings.Contains(err.Error(), `a step without a value: "step-2"`) {
+		t.Errorf("Verify says: %v", err)
 	}
 }
 

@@ -43,8 +43,8 @@ func (r *Run) nest(parent, key string) {
 	}
 }
 
-// askAnew lets the keys inside key be asked again, but for those still running; and no state there
-// counts as loaded, since the new try has not seen it. The caller holds mu.
+// askAnew lets the keys inside key be asked again, but for those still running; and no state
+// there counts as loaded, since the new try has not seen it. The caller holds mu.
 func (r *Run) askAnew(key string) {
 	r.unload(key)
 	r.askInside(key)

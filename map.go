@@ -33,8 +33,8 @@ import (
 // beside an error is nil. The error joins the failures in the order of items. The next
 // start begins with the items that have not failed yet, so that a bad one does not
 // hold up the rest. Items that are in doubt (see [AtMostOnce]), or have such a step inside,
-// come last, and that they are [ErrInDoubt] stops no other. A panic of fn is recorded, the others finish, and Map panics in the
-// caller with an error that has the panic's value and stack in its text and unwraps to
+// come last, and that they are [ErrInDoubt] stops no other. A panic of fn is recorded, the
+// others finish, and Map panics in the caller with an error that has the panic's value and stack in its text and unwraps to
 // the value if that is an error. After a runtime.Goexit in an item the others finish too, and
 // the caller's goroutine ends as that one did. Otherwise everything is as for [Step].
 func Map[In, Out any](ctx context.Context, key string, items []In, keyOf func(In) string, fn func(ctx context.Context, item In) (Out, error), opts ...MapOption) ([]Out, error) {

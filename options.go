@@ -77,16 +77,20 @@ func (allowUnknown) applyRun(c *runConfig)   { c.allowUnknown = true }
 // Redact calls fn with every text before it is written, logged or shown: every string
 // value in inputs, results, states and notes, and the texts of errors, panics, labels
 // and reasons. What fn returns takes its place, for good: a redacted result is what
-// [Step] returns, live and later. Inputs are compared as they were redacted: two that differ only
-// in what fn hides are equal ([WithInput], [RunInput], the items of a [Map]). Member names, keys
-// and run IDs are not given to fn: secrets must not stand in them, and the names of members appear
-// in messages, as JSON paths. Nor does fn see what the command pawl writes, which has its own
-// open store: pawl resolve, say, writes the result and the reason that it is given as they are. An
-// error that wraps one of the program's own shows its text redacted; what errors.As takes out of it is the program's, and so is
-// the value that goes on after a panic of a step. Values that are written as texts are given to fn too: times,
-// []byte in base64, whatever has a MarshalText method. If what fn returns for one does not
-// fit there, the value is [ErrInvalid] and not recorded. Fn must be fast, give equal texts for equal texts, and
-// be safe for concurrent use.
+// [Step] returns, live and later. Values that are written as texts are given to fn too:
+// times, []byte in base64, whatever has a MarshalText method. If what fn returns for one
+// does not fit there, the value is [ErrInvalid] and not recorded. Fn must be fast, give
+// equal texts for equal texts, and be safe for concurrent use.
+//
+// Inputs are compared as they were redacted: two that differ only in what fn hides are
+// equal ([WithInput], [RunInput], the items of a [Map]).
+//
+// Not given to fn are member names, keys and run IDs: secrets must not stand in them, and
+// names of members appear in messages, as JSON paths. Nor does fn see what the command pawl
+// writes, which opens the store by itself: pawl resolve records the result and the reason
+// that it is given as they are. The text of an error that wraps one of the program's own is
+// redacted; the program's error itself, which errors.As finds in it, is not, nor is the
+// value of a panic that goes on.
 func Redact(fn func(text string) string) interface {
 	FileOption
 	StoreOption
@@ -205,16 +209,17 @@ func Parallel(n int) MapOption {
 }
 
 // WithInput records a fingerprint of v when the step starts (a digest, and the
-// canonical JSON up to 4 KiB, both as [Redact] leaves them). When a later start asks for the step with another
-// input, the recorded result would answer another question: the step returns
-// [ErrInputChanged] with the JSON paths that differ, unless [RerunOnChange] is
+// canonical JSON up to 4 KiB, both as [Redact] leaves them). When a later start asks for the
+// step with another input, the recorded result would answer another question: the step
+// returns [ErrInputChanged] with the JSON paths that differ, unless [RerunOnChange] is
 // given. Give it what the result depends on: the prompt, the model's name, the
 // document. For the items of a [Map] it replaces the item's own fingerprint.
 //
-// So it does for a step that began and has no end, since it may have had its effect, and for one
-// that failed and has saved a state or a note, or has a result inside it: nothing of that goes out
-// of sight unasked. A failure of which nothing else is left may be tried with another input. An [AtMostOnce] step in doubt, the step
-// itself or one inside it, is [ErrInDoubt] then whatever else is given.
+// So it does for a step that began and has no end, since it may have had its effect, and for
+// one that failed and has saved a state or a note, or has a result inside it: nothing of that
+// goes out of sight unasked. A failure of which nothing else is left may be tried with another
+// input. An [AtMostOnce] step in doubt, the step itself or one inside it, is [ErrInDoubt] then
+// whatever else is given.
 //
 // Only two inputs can differ. WithInput that is added to a step which was recorded
 // without, or dropped from one that was recorded with it, changes nothing: the record is

@@ -14,8 +14,9 @@ import (
 // with a new UID that sees nothing of the old one. It returns the path of the file that
 // keeps the old journal, beside the new one's. When it returns nil that is durable.
 //
-// A damaged journal can be cleared too. Errors: [ErrNotFound], [ErrLocked] (somebody owns
-// the run), [ErrInvalid] (the ID), or those of the file system.
+// A damaged journal can be cleared too, one of a newer format not. Errors: [ErrNotFound],
+// [ErrLocked] (somebody owns the run), [ErrNewerFormat], [ErrInvalid] (the ID), or those of
+// the file system.
 func (s *Store) Clear(ctx context.Context, id string) (aside string, err error) {
 	const op = "clear"
 	l, err := s.lockRun(ctx, op, id)
@@ -23,7 +24,7 @@ func (s *Store) Clear(ctx context.Context, id string) (aside string, err error) 
 		return "", err
 	}
 	path := s.dir.Journal(id)
-	if err := s.lockJournal(op, id); err != nil {
+	if err := s.mayGo(op, id, false); err != nil {
 		l.Release() //nolint:errcheck // nothing was changed
 		return "", err
 	}
@@ -53,17 +54,18 @@ func (s *Store) Clear(ctx context.Context, id string) (aside string, err error) 
 // [Store.Clear], and its lock file. A run that is created with the ID later sees nothing
 // of it. When it returns nil that is durable.
 //
-// A damaged run can be deleted too. A process that had the run open and was deprived of
-// it, by somebody who removed files by hand, is refused with [ErrReplaced] or
-// [ErrLeaseLost] when it writes. Errors: [ErrNotFound], [ErrLocked] (somebody owns the
-// run), [ErrInvalid] (the ID), or those of the file system.
+// A damaged run can be deleted too, but nothing goes if one of these journals is of a newer
+// format. A process that had the run open and was deprived of it, by somebody who removed
+// files by hand, is refused with [ErrReplaced] or [ErrLeaseLost] when it writes. Errors:
+// [ErrNotFound], [ErrLocked] (somebody owns the run), [ErrNewerFormat], [ErrInvalid] (the
+// ID), or those of the file system.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	const op = "delete"
 	l, err := s.lockRun(ctx, op, id)
 	if err != nil {
 		return err
 	}
-	if err := s.lockJournal(op, id); err != nil {
+	if err := s.mayGo(op, id, true); err != nil {
 		l.Release() //nolint:errcheck // nothing was changed
 		return err
 	}
@@ -80,13 +82,21 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// lockJournal refuses a journal that somebody has open, although the lock of its run could be
+// mayGo refuses a journal that somebody has open, although the lock of its run could be
 // had: if the lock file was removed by hand, the owner still holds the journal's own lock.
-func (s *Store) lockJournal(op, id string) error {
+// And it refuses a newer format, with all set also of what is kept aside of the journal.
+func (s *Store) mayGo(op, id string, all bool) error {
 	path := s.dir.Journal(id)
 	err := journalfile.TryOwn(s.dir.FS, path)
 	if locked, ok := lockedError(op, id, path, err); ok {
 		return locked
+	} // whatever else is wrong with it: a damaged one can be removed too
+	err = s.dir.RefuseNewer(id, all)
+	switch {
+	case errors.Is(err, ErrNewerFormat):
+		return causeAt(&RunError{Op: op, RunID: id, Path: path, Err: err, Hint: "nothing was changed; use the newer program"})
+	case err != nil:
+		return &RunError{Op: op, RunID: id, Path: path, Err: err, Hint: "nothing was changed"}
 	}
-	return nil // whatever else is wrong with it: a damaged one can be removed too
+	return nil
 }

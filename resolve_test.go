@@ -220,3 +220,26 @@ func TestMismatchOfAStepThatMustNotRunTwice(t *testing.T) {
 		t.Errorf("the hint tells to pay again: %v", err)
 	}
 }
+
+// An answer to a question is not a resolution: it stands.
+func TestAnswerIsNotResolved(t *testing.T) {
+	s := openStore(t)
+	ask := func(ctx context.Context) (int, error) {
+		n, err := pawl.Await[int](ctx, "how many", "?")
+		if err == nil {
+			err = fmt.Errorf("got %d", n)
+		}
+		return n, err
+	}
+	_, err := run(t, s, ask)
+	wantErr(t, err, pawl.ErrWaiting)
+	wantErr(t, s.ResolveDone(t.Context(), "r", "how many", 2, "ann", ""), pawl.ErrInvalid)
+	ckNil(t, s.Answer(t.Context(), "r", "how many", 1, "ann", ""))
+	for range 2 {
+		if _, err := run(t, s, ask); err.Error() != "got 1" {
+			t.Error(err)
+		}
+		wantErr(t, s.ResolveDone(t.Context(), "r", "how many", 2, "ann", ""), pawl.ErrConflict)
+		wantErr(t, s.ResolveRerun(t.Context(), "r", "how many", "ann", ""), pawl.ErrConflict)
+	}
+}

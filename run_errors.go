@@ -22,20 +22,41 @@ func openError(runID, path string, err error) error {
 	if locked, ok := lockedError("open", runID, path, err); ok {
 		return locked
 	}
-	if c, ok := errors.AsType[*journal.CorruptError](err); ok {
-		e.Seq, e.Offset = c.Seq, c.Offset
-		if c.Path != "" {
-			e.Path = "" // the cause names it
-		}
-	}
 	switch {
 	case errors.Is(err, ErrCorrupt):
-		e.Hint = fmt.Sprintf("nothing was changed and nothing runs; look with: pawl repair --dry-run %s", quoteArg(path))
+		e.Hint = "nothing was changed and nothing runs"
+		if path != "" {
+			e.Hint += "; look with: pawl repair --dry-run " + quoteArg(path)
+		}
 	case errors.Is(err, ErrNewerFormat):
 		e.Hint = "nothing was changed; use the newer program"
 	}
+	return causeAt(e)
+}
+
+// causeAt takes over what the cause of e says of the place: the file, which may be another than
+// the one that is worked on, the record and the byte.
+func causeAt(e *RunError) *RunError {
+	path := ""
+	if c, ok := errors.AsType[*journal.CorruptError](e.Err); ok {
+		path, e.Seq, e.Offset = c.Path, c.Seq, c.Offset
+	} else if n, ok := errors.AsType[*journal.NewerFormatError](e.Err); ok {
+		path = n.Path
+	}
+	if path != "" {
+		e.Path, e.Err = path, unplaced{e.Err, path}
+	}
 	return e
 }
+
+// unplaced is a cause whose text does not begin with the path: the error around it says it.
+type unplaced struct {
+	error
+	path string
+}
+
+func (u unplaced) Error() string { return strings.TrimPrefix(u.error.Error(), u.path+": ") }
+func (u unplaced) Unwrap() error { return u.error }
 
 func (r *Run) writeError(op, key string, err error) error {
 	return writeError(op, r.id, key, r.log.Path(), err)

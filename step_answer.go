@@ -43,7 +43,7 @@ func (r *Run) answer(s *scope, key string, c stepConfig, input *value.Fingerprin
 // insteadOf says what else can be done about a result that does not fit.
 func (r *Run) insteadOf(key string, once bool, rec *journal.Record) string {
 	switch {
-	case rec.Member("by") != nil:
+	case rec.Kind == journal.KindStep && rec.Member("by") != nil:
 		return "say anew what it is: " + r.resolveCommand(key)
 	case once:
 		return "a type that fits it: under another key the step would happen a second time"

@@ -38,13 +38,17 @@ func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
 // NewerFormatError says which format a file has. It matches [ErrNewerFormat].
 type NewerFormatError struct {
-	Path   string
-	Format int64 // of the file
+	Path   string // file, empty when reading from memory
+	Format int64  // of the file
 }
 
-// Error names both versions.
+// Error names path and both versions.
 func (e *NewerFormatError) Error() string {
-	return fmt.Sprintf("%s: journal format %d, this program reads up to %d", e.Path, e.Format, Format)
+	s := fmt.Sprintf("journal format %d, this program reads up to %d", e.Format, Format)
+	if e.Path != "" {
+		s = e.Path + ": " + s
+	}
+	return s
 }
 
 // Unwrap returns [ErrNewerFormat].

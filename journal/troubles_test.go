@@ -87,7 +87,9 @@ func (w *teller) series(b *line.Body) *line.Body {
 func (w *teller) next() *line.Body {
 	f, key := w.plainFold, w.key()
 	s := f.Steps[key]
-	switch n := w.IntN(100); {
+	switch n := w.IntN(110); {
+	case n >= 100:
+		return w.question(key)
 	case n < 20:
 		b := w.series(w.body(journal.KindStart, key).Int("try", 1))
 		if w.IntN(4) == 0 {
@@ -119,6 +121,11 @@ func (w *teller) next() *line.Body {
 		}
 		return w.body(journal.KindCrash, key).Int("n", w.Int64N(4)).Int("others", w.Int64N(3))
 	case n < 54:
+		for range 2 { // mostly of one that it concerns
+			if s := f.Steps[key]; s == nil || s.Status == journal.StepDone {
+				key = w.key()
+			}
+		}
 		return w.body(journal.KindRetry, key).Str("by", "ann").Str("reason", "r")
 	case n < 62:
 		if s == nil && !w.stray || w.IntN(4) == 0 {
@@ -166,12 +173,29 @@ func (w *teller) next() *line.Body {
 		return w.body(journal.KindFailed, "").Str("error", fmt.Sprint("error ", w.n))
 	case n < 98:
 		return w.body(journal.KindInterrupted, "")
+	case w.IntN(2) == 0:
+		return w.body(journal.KindIgnored, key).Str("in", fmt.Sprintf("%032x", w.n))
 	case w.IntN(3) == 0:
 		return w.body(journal.KindComplete, "").Value(fmt.Append(nil, w.n))
 	case w.IntN(2) == 0:
 		return w.body(journal.KindClear, "")
 	}
 	return w.body(journal.KindStart, key).Int("try", 1)
+}
+
+// question is a question or what somebody said to one.
+func (w *teller) question(key string) *line.Body {
+	switch n := w.IntN(10); {
+	case n < 5:
+		b := w.body(journal.KindAwait, key).Str("in", fmt.Sprintf("%032x", w.n)).Raw("shape", []byte("{}"))
+		if w.IntN(2) == 0 {
+			b.Str("until", w.time())
+		}
+		return b.Value(fmt.Append(nil, w.n))
+	case n < 9:
+		return w.body(journal.KindAnswer, key).Str("by", "ann").Str("reason", "r").Str("mail", fmt.Sprintf("%016x", w.n)).Value(fmt.Append(nil, w.n))
+	}
+	return w.body(journal.KindRefuse, key).Str("by", "ann").Str("reason", "r").Str("error", "no").Value(fmt.Append(nil, w.n))
 }
 
 // add appends a random record to both journals.
@@ -345,7 +369,7 @@ func TestReadersAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			seed++
-			w.stray = seed%4 == 0
+			w.alone, w.stray = true, seed%4 == 0
 			for n := w.IntN(60); n >= 0; n-- {
 				if err := w.add(); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)

@@ -76,11 +76,19 @@ func wrong(r *Record) string {
 	text, ok := r.Value()
 	switch {
 	case !ok:
-		return fmt.Sprintf("a %s without a value", r.Kind)
+		return fmt.Sprintf("a %s without a value", r.Kind) + named(r)
 	case r.Member("vs") != nil && !json.Valid(text): // else it is a part of the line
-		return fmt.Sprintf("the value of this %s is not JSON", r.Kind)
+		return fmt.Sprintf("the value of this %s is not JSON", r.Kind) + named(r)
 	}
 	return ""
+}
+
+// named says which step or name a record is about, if it is about one.
+func named(r *Record) string {
+	if r.Key == "" {
+		return ""
+	}
+	return fmt.Sprintf(": %q", r.Key)
 }
 
 // checkExport compares the end of an export with what stands before it.

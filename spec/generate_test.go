@@ -37,6 +37,7 @@ var groups = []struct {
 	{"Deaths", deathVectors},
 	{"Use and terms", useVectors},
 	{"Epochs of a step alone", aloneVectors},
+	{"Questions", questionVectors},
 	{"Cancelled runs", cancelVectors},
 	{"Aliases", aliasVectors},
 	{"Idempotency keys", idempotencyVectors},

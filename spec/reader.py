@@ -548,45 +548,54 @@ class _Tree:
 
 
 _TROUBLES = {"start": {"fails": int, "since": str, "until": str, "wait": int},
-             "fail": {"fails": int, "since": str, "next": str, "wait": int, "poison": bool}}
+             "fail": {"fails": int, "since": str, "next": str, "wait": int, "poison": bool},
+             "await": {"until": str}}
+_STATUSES = {"start": "running", "await": "waiting", "step": "done", "answer": "done", "fail": "failed"}
 
 
 def _step(things, record):
-    """Add a start, step or fail to the things at its key."""
+    """Add a start, step, fail, await or answer to the things at its key. An await counts as a start, too."""
     kind, members = record["kind"], record["members"]
     step = things.setdefault("step", {"status": None, "once": False, "map": None, "began": 0, "sleep": False,
                                       "final": False, "series": {}})
-    if kind == "step" or kind == "fail" and step["status"] != "done" and members.get("poison") is not True:
+    done = step["status"] == "done"
+    if kind == "step" or not done and (kind in ("await", "answer") or kind == "fail" and members.get("poison") is not True):
         things.pop("crash", None)
-    if step["status"] == "done":
+    if done:
         return
-    step["status"] = {"start": "running", "step": "done", "fail": "failed"}[kind]
+    step["status"] = _STATUSES[kind]
     step["final"] = kind == "fail" and members.get("final") is True
     step["series"] = {name: members[name] for name, sort in _TROUBLES.get(kind, {}).items()
                       if type(members.get(name)) is sort and members[name]}
-    if kind == "start":
-        step["once"] = members.get("once") is True
-        step["map"] = members["map"] if isinstance(members.get("map"), str) else None
-        step["began"], step["sleep"] = record["seq"], "until" in step["series"]
+    if kind in ("start", "await"):
+        step["once"] = kind == "start" and members.get("once") is True
+        step["map"] = members["map"] if kind == "start" and isinstance(members.get("map"), str) else None
+        step["began"], step["sleep"] = record["seq"], kind == "start" and "until" in step["series"]
         for amounts in things.get("used", {}).values():
             amounts[1] = 0
 
 
 def _trouble(things, record):
-    """Add a crash or a retry to the things at its key. A retry of a step that has not failed means nothing."""
+    """Add a crash or a retry to the things at its key. A retry concerns a step that failed, or runs and is no sleep."""
     step, members = things.get("step"), record["members"]
     if record["kind"] == "crash":
         things["crash"] = {name: members[member] for name, member in (("deaths", "n"), ("others", "others"))
                            if _integer(members.get(member), 1)}
-    elif step and step["status"] == "failed":
+    elif step and (step["status"] == "failed" or step["status"] == "running" and not step["sleep"]):
         step["final"], step["series"] = False, {}
         things.pop("crash", None)
 
 
+def _finite(budget):
+    """A budget without numbers that are too large for a float."""
+    if isinstance(budget, dict):
+        return {unit: min(limit, sys.float_info.max) if type(limit) is float else limit for unit, limit in budget.items()}
+    return None
+
+
 def _add(used, unit, amount):
     """Add an amount to what was used, in all and behind the newest start."""
-    amounts = used.setdefault(unit, [0, 0])
-    used[unit] = [amounts[0] + amount, amounts[1] + amount]
+    used[unit] = [min(before + amount, sys.float_info.max) for before in used.get(unit, (0, 0))]
 
 
 def _under_way(tree, attempt):
@@ -613,25 +622,31 @@ def _newest(chain):
 def fold(records):
     """What the records mean: status, attempts, result and the run's own state (bytes; None if there is none,
     "refused" if what is recorded does not lead to a state with its sum), labels, repairs, the terms of the newest
-    attempt (deadline, within, budget), wake (if it waits, until when), cancel (if it is cancelled: by, reason, mail),
+    attempt of this run itself (deadline, within, budget), wake (if it waits, until when), cancel (if it is cancelled: by, reason, mail),
     used (by unit), died (None, or the keys of the steps that were under way), and by key: steps (status), maps (their
     items), notes and states (bytes or "refused"), idempotency, troubles, used_by (by unit) and used_since, the part of that
     behind the newest start; once and final are lists of keys.
     """
     status, attempts, result, chain, repairs, labels, tree = "in_progress", 0, None, [], [], {}, _Tree("")
-    terms, wake, cancel, used, opened, ended = {}, None, None, {}, 0, 0
+    terms, wake, cancel, used, opened, ended, forked = {}, None, None, {}, 0, 0, 0
     for record in records:
         kind, key, members = record["kind"], record["key"], record["members"]
         if kind == "run":
             tree.uid = members["uid"] if isinstance(members.get("uid"), str) else ""
             labels = members["labels"] if isinstance(members.get("labels"), dict) else {}
+            parent = members["parent"] if isinstance(members.get("parent"), dict) else {}
+            forked = parent["seq"] if _integer(parent.get("seq"), 1) else 0
         elif kind == "attempt":
             attempts = members["n"] if _integer(members.get("n"), 1) else attempts
-            opened, terms = record["seq"], members
+            opened = record["seq"]
+            if (members["was"] if _integer(members.get("was"), 1) else opened) > forked:
+                terms = members
         if kind == "complete" or kind in ("failed", "waiting", "interrupted") and status not in ("complete", "failed"):
             ended = record["seq"]
         elif kind == "clear":
             ended = 0
+        elif kind == "retry" and status == "waiting":
+            status, wake = "in_progress", None
         if kind in ("attempt", "failed", "waiting") and status not in ("complete", "cancelled"):
             if kind != "waiting" or status == "in_progress":
                 status = {"attempt": "in_progress"}.get(kind, kind)
@@ -667,7 +682,7 @@ def fold(records):
             tree.epoch(key, members["n"] if _integer(members.get("n"), 1) else 0, members.get("alone") is True)
         elif kind == "alias" and isinstance(members.get("from"), str):
             tree.alias(key, members["from"])
-        elif kind in ("start", "step", "fail"):
+        elif kind in ("start", "step", "fail", "await", "answer"):
             _step(tree.at(key), record)
         elif kind in ("crash", "retry"):
             _trouble(tree.at(key), record)
@@ -694,7 +709,7 @@ def fold(records):
         if "state" in things:
             out["states"][key] = _newest(things["state"])
     return {"status": status, "attempts": attempts, "result": result, "state": _newest(chain), "labels": labels,
-            "repairs": repairs, "deadline": terms.get("deadline"), "within": terms.get("within"), "budget": terms.get("budget"),
+            "repairs": repairs, "deadline": terms.get("deadline"), "within": terms.get("within"), "budget": _finite(terms.get("budget")),
             "wake": wake, "cancel": cancel and {name: cancel.get(name) for name in ("by", "reason", "mail")},
             "used": {unit: amounts[0] for unit, amounts in used.items()},
             "died": _under_way(tree, opened) if opened > ended else None, **out}

@@ -183,6 +183,13 @@ func waitVectors(s *set) {
 	wait("cancelled", "A cancelled run does not wait.", opened().cancelled().waiting(later), 4, "cancelled", `{}`, "absent")
 	wait("and-cancelled", "A run that waits can be cancelled.", opened().waiting(later).cancelled(), 4, "cancelled", `{}`, "absent")
 	wait("reopen", "Nor does it wait when that is taken back.", opened().waiting(later).cancelled().reopen(), 5, "in_progress", `{}`, "absent")
+	wait("retry", "A retry of a step that failed makes the run in progress: it can go on for that.", failing().waiting(later).retry("a"), 6, "in_progress", `{"a":"failed"}`, "absent")
+	wait("retry-running", "So does one of a step that is running.", opened().start("a").waiting("").retry("a"), 5, "in_progress", `{"a":"running"}`, "absent")
+	wait("retry-other", "So does one of whatever else is under the key, or of nothing.", opened().startOf("a", nap).waiting(later).retry("a").fork().attempt(1).waiting(last).retry("b"), 8, "in_progress", `{"a":"running"}`, "absent")
+	wait("retry-and-waiting", "The run can wait again.", failing().waiting(later).retry("a").waiting(last), 7, "waiting", `{"a":"failed"}`, last)
+	wait("retry-before", "A retry before the run waits is none of that.", failing().retry("a").waiting(later), 6, "waiting", `{"a":"failed"}`, later)
+	wait("retry-failed-run", "A retry in a run that failed leaves it so.", failing().failedRun().retry("a"), 6, "failed", `{"a":"failed"}`, "absent")
+	wait("retry-cancelled", "One in a run that is cancelled does not reopen it.", failing().waiting(later).cancelled().retry("a"), 7, "cancelled", `{"a":"failed"}`, "absent")
 	wait("clear", "A clear ends the wait.", opened().waiting(later).clear(), 4, "in_progress", `{}`, "absent")
 }
 
@@ -224,6 +231,12 @@ func useVectors(s *set) {
 	add("clear", "A clear drops it all.", opened().start("a").meter("a", "eur", "1").meter("", "eur", "2").clear().meter("", "eur", "4"), 7, `{}`, `{"eur":4}`, `{}`, `{}`)
 	all("complete", "What is used behind the end counts.", four().complete("1").meter("", "eur", "1").meter("a", "eur", "2"), 7, "complete", `{"a":"done"}`, "used", `{"eur":3}`, "used_by", `{"a":{"eur":2}}`)
 
+	const most = "1.7976931348623157e+308"
+	add("too-much", "A sum that is too large for a binary64 number is the largest one.", opened().start("a").meter("a", "eur", "1.5e308").meter("a", "eur", "1.5e308").meter("a", "t", "1"), 6, `{"a":"running"}`,
+		`{"eur":`+most+`,"t":1}`, `{"a":{"eur":`+most+`,"t":1}}`, `{"a":{"eur":`+most+`,"t":1}}`)
+	add("amount-too-large", "So is an amount that is.", opened().start("a").meter("a", "eur", "1e999").start("a").meter("a", "eur", "2"), 6, `{"a":"running"}`,
+		`{"eur":`+most+`}`, `{"a":{"eur":`+most+`}}`, `{"a":{"eur":2}}`)
+
 	terms := func(name, comment string, b *book, records, attempts int, status, deadline, within, budget string) {
 		s.add("terms-"+name, "5", comment, b.b, clean(records, len(b.b), meaning{status, attempts, `{}`, "?", ""}).also("deadline", deadline, "within", within, "budget", budget))
 	}
@@ -237,6 +250,18 @@ func useVectors(s *set) {
 	terms("no-more", "An attempt without terms has none.", run().under(1, limits).attempt(2), 3, 2, "in_progress", absent, "0", `{}`)
 	terms("clear", "A clear leaves attempts.", run().under(1, limits).clear(), 3, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
 	terms("complete", "So does the end.", run().under(1, limits).complete("1"), 3, 1, "complete", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
+	terms("budget-too-large", "A limit that is too large for a binary64 number is the largest one.", run().under(1, `"budget":{"eur":1e999,"t":1}`), 2, 1, "in_progress", absent, "0", `{"eur":`+most+`,"t":1}`)
+	forked := func(seq int) *book { // a copy of a run up to its record seq
+		return newBook().add(kind("run", identity(1, "r1", uid, 1)+fmt.Sprintf(`,"parent":{"id":"r0","uid":"00ff00ff00ff00ff00ff00ff00ff00ff","seq":%d}`, seq)))
+	}
+	copied := func(was int) string {
+		return kind("attempt", fmt.Sprintf(`"was":%d,"n":1,"host":"example","pid":4711`, was), limits)
+	}
+	terms("fork", "Terms of an attempt that was copied from the run that this one was forked from do not count.", forked(2).kept(copied(2)), 2, 1, "in_progress", absent, "0", `{}`)
+	terms("fork-own", "Those of an attempt of its own do.", forked(2).kept(copied(2)).under(2, `"deadline":"`+later+`","budget":{"eur":3}`), 3, 2, "in_progress", later, "0", `{"eur":3}`)
+	terms("fork-without-was", "A copy at its own number needs no was.", forked(2).under(1, limits), 2, 1, "in_progress", absent, "0", `{}`)
+	terms("fork-was-decides", "Where there is a was, it decides: what is behind the record that was forked at is no copy.", forked(2).kept(copied(3)), 2, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
+	terms("no-fork-was", "In a run that is no fork every attempt counts, moved or not.", run().kept(copied(1)), 2, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
 	terms("nobody", "A run that nobody opened.", run(), 1, 0, "in_progress", absent, "0", `{}`)
 }
 
@@ -313,7 +338,12 @@ func deathVectors(s *set) {
 	add("poison-retry-and-again", "The next death is the first one.", poisoned().retry("a").start("a").crash("a", 1, 0), 11, `{"a":"running"}`, `[]`, `{"a":{"deaths":1}}`)
 	add("poison-start", "A start ends what the failure said, and no more.", poisoned().start("a"), 9, `{"a":"running"}`, `[]`, `{"a":{"deaths":2}}`)
 	add("poison-fail", "A failure without it ends both.", poisoned().start("a").fail("a"), 10, `{"a":"failed"}`, `[]`, `{}`)
-	add("retry-running", "A retry of a step that has not failed means nothing.", died().startOf("a", soFar).retry("a"), 7, `{"a":"running"}`, `[]`, `{"a":{`+soFar+`,"deaths":1}}`)
+	add("retry-running", "A retry of a step that is running ends its series, and its deaths are forgotten.", died().startOf("a", soFar).retry("a"), 7, `{"a":"running"}`, `[]`, `{}`)
+	add("retry-running-and-again", "The next death is the first one; the series stays ended.", died().startOf("a", soFar).retry("a").crash("a", 1, 0), 8, `{"a":"running"}`, `[]`, `{"a":{"deaths":1}}`)
+	add("retry-sleep", "A retry of a sleep that has not ended does nothing, whatever is said of its deaths.", opened().startOf("a", `"until":"`+later+`"`).crash("a", 1, 0).retry("a"), 5, `{"a":"running"}`, `[]`,
+		`{"a":{"until":"`+later+`","deaths":1}}`)
+	add("retry-done", "A retry of a step that is done does nothing.", four().crash("a", 1, 0).retry("a"), 6, `{"a":"done"}`, `[]`, `{"a":{"deaths":1}}`)
+	add("retry-absent", "Nor does one of a step that is not there.", opened().crash("a", 1, 0).retry("a").start("a"), 5, `{"a":"running"}`, `[]`, `{"a":{"deaths":1}}`)
 	add("before-start", "Deaths are those of the key: where a start is gone, or is none yet, they count for the next one.", opened().crash("a", 1, 0).attempt(1).start("a"), 5,
 		`{"a":"running"}`, `[]`, `{"a":{"deaths":1}}`)
 	add("epoch", "An epoch drops the deaths of its key and inside it.", died().start("a/b").crash("a/b", 1, 0).start("ab").crash("ab", 1, 0).epoch("a", 1).start("a").start("a/b"), 12,
@@ -416,6 +446,10 @@ func compactTroubleVectors(s *set) {
 	add("meter", "Everything that was metered, where it was.", b, 8, 4, "in_progress", `{"a":"done"}`, "used", `{"eur":7}`, "used_by", `{"a":{"eur":3}}`, "used_since", `{"a":{"eur":2}}`)
 	b = compacted().kept(keyed("meter", "b", `"was":4,"unit":"eur","amount":1`)).kept(keyed("epoch", "b", `"was":5,"n":1,"reason":"r"`)).kept(attempt).start("b").meter("b", "eur", "2")
 	add("meter-epoch", "Also what an epoch made history of its key: the run has used it.", b, 6, 4, "in_progress", `{"b":"running"}`, "used", `{"eur":3}`, "used_by", `{"b":{"eur":2}}`)
+	b = compacted().kept(keyed("meter", "s/a", `"was":4,"unit":"eur","amount":1`)).kept(keyed("epoch", "s", `"was":5,"n":1,"reason":"r"`)).kept(attempt).kept(keyed("start", "s/a", `"was":21,"try":1`))
+	add("meter-epoch-around", "Nothing of a step is left by an epoch around it, whatever is left in the file.", b, 5, 4, "in_progress", `{"s/a":"running"}`, "used", `{"eur":1}`, "used_by", `{}`)
+	b = compacted().kept(keyed("meter", "s/a", `"was":4,"unit":"eur","amount":1`)).kept(keyed("alias", "t", `"was":5,"from":"s"`)).kept(attempt).kept(keyed("start", "s/a", `"was":21,"try":1`))
+	add("meter-alias-around", "Nor by an alias of a key around it, which found another step there.", b, 5, 4, "in_progress", `{"s/a":"running"}`, "used", `{"eur":1}`, "used_by", `{}`)
 	b = compacted().kept(keyed("start", "a", `"was":4,"try":1`)).kept(keyed("meter", "a", `"was":5,"unit":"eur","amount":1`)).kept(keyed("alias", "b", `"was":6,"from":"a"`)).kept(attempt)
 	add("meter-alias", "And what an alias moved.", b, 5, 4, "in_progress", `{"b":"running"}`, "used", `{"eur":1}`, "used_by", `{"b":{"eur":1}}`, "used_since", `{"b":{"eur":1}}`)
 	b = compacted().kept(attempt).kept(kind("cancelled", `"was":21,"by":"ann","reason":"ordered twice","mail":"m1"`))
@@ -431,6 +465,22 @@ func compactTroubleVectors(s *set) {
 	add("complete-opened", "A complete run that was opened again: what ended that attempt does not count, as in the file before.", b, 7, 5, "complete", `{"a":"running","b":"running"}`, "died", `["b"]`)
 	b = compacted().kept(keyed("start", "a", `"was":3,"try":1`)).kept(keyed("crash", "a", `"was":8,"n":3,"others":0`)).kept(keyed("fail", "a", `"was":9,"try":2,"us":5,"error":"no","final":true,"poison":true`)).kept(attempt)
 	add("poison", "Poison, its deaths and its failure.", b, 5, 4, "in_progress", `{"a":"failed"}`, "final", `["a"]`, "troubles", `{"a":{"poison":true,"deaths":3}}`)
+	b = compacted().kept(attempt).kept(keyed("start", "a", `"was":21,"try":1`, soFar)).kept(keyed("retry", "a", `"was":24,"by":"ann","reason":"r"`)).kept(keyed("crash", "a", `"was":25,"n":1,"others":0`))
+	add("retry-crash", "A retry of a step that is running, which ended a series, and a crash behind it: both still count.", b, 5, 4, "in_progress", `{"a":"running"}`, "troubles", `{"a":{"deaths":1}}`, "died", `["a"]`)
+	b = compacted().kept(keyed("start", "a", `"was":3,"try":1`)).kept(attempt).kept(kind("waiting", `"was":22,"until":"`+later+`"`)).kept(keyed("retry", "a", `"was":23,"by":"ann","reason":"r"`)).
+		kept(keyed("fail", "a", `"was":24,"try":1,"us":5,"error":"no"`, series))
+	add("retry-waiting", "A retry that made a waiting run go on counts for that, whatever became of its step.", b, 6, 4, "in_progress", `{"a":"failed"}`, "wake", "absent", "troubles", `{"a":{`+series+`}}`, "died", "absent")
+	b = compacted().kept(attempt).kept(kind("waiting", `"was":22`)).kept(keyed("retry", "a", `"was":23,"by":"ann","reason":"r"`)).kept(keyed("epoch", "a", `"was":24,"n":1,"reason":"r"`))
+	add("retry-waiting-gone", "Also where the step is gone.", b, 5, 4, "in_progress", `{}`, "wake", "absent", "died", "absent")
+	b = compacted().kept(attempt).kept(keyed("await", "q", `"was":21,"in":"00112233445566778899aabbccddeeff"`, `"until":"`+last+`"`, `"value":"ok?"`)).
+		kept(keyed("await", "r", `"was":22,"in":"00112233445566778899aabbccddeeff"`, `"value":"ok?"`)).kept(keyed("answer", "r", `"was":24,"by":"ann","reason":"r"`, `"value":true`)).
+		kept(kind("waiting", `"was":27,"until":"`+last+`"`))
+	add("await", "Questions, and of those that were answered the answer too; no refusals.", b, 6, 4, "waiting", `{"q":"waiting","r":"done"}`, "wake", last, "troubles", `{"q":{"until":"`+last+`"}}`, "died", "absent")
+	b = compacted().kept(keyed("meter", "q", `"was":4,"unit":"eur","amount":1`)).kept(attempt).kept(keyed("await", "q", `"was":21,"in":"00112233445566778899aabbccddeeff"`, `"value":"ok?"`)).meter("q", "eur", "2")
+	add("await-meter", "A question takes the place of the starts of its key; behind it is what is used since.", b, 5, 4, "in_progress", `{"q":"waiting"}`, "used", `{"eur":3}`, "used_by", `{"q":{"eur":3}}`, "used_since", `{"q":{"eur":2}}`)
+	b = compacted().kept(kind("attempt", `"was":20,"n":4,"host":"example","pid":4711`)).kept(keyed("await", "q", `"in":"`+strings.Repeat("f", 32)+`"`, `"value":null`)).kept(keyed("answer", "q", `"was":23,"by":"ann","reason":"r"`, `"value":1`)).
+		kept(kind("repair", `"lost":1,"missing_from":21,"missing_to":22`))
+	add("repaired-await", "What a repair writes where the question of an answer is lost.", b, 5, 4, "in_progress", `{"q":"done"}`, "idempotency", `{"q":"`+idem("q")+`"}`)
 	b = compacted().kept(keyed("start", "old", `"was":3,"try":1`)).kept(keyed("alias", "a", `"was":6,"from":"old"`)).kept(keyed("fail", "a", `"was":9,"try":2,"us":5,"error":"no","final":true`)).
 		kept(keyed("retry", "a", `"was":10,"by":"ann","reason":"r"`)).kept(attempt).startOf("a", soFar)
 	add("alias-retry", "A step that moved, its failure under the new key, and the retry.", b, 7, 4, "in_progress", `{"a":"running"}`, "final", `[]`, "troubles", `{"a":{`+soFar+`}}`, "died", `["a"]`)

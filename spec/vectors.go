@@ -55,7 +55,7 @@ type Vector struct {
 
 	Status   string            // in_progress, waiting, failed, cancelled or complete
 	Attempts int64             // number of the newest attempt, 0 before the first
-	Steps    map[string]string // key to running, done or failed
+	Steps    map[string]string // key to running, waiting, done or failed
 	Result   Text
 	State    Text // the run's own
 

@@ -10,9 +10,9 @@ import (
 )
 
 // AppendEvent adds an event to a session that this service returned, durably, and then to cur.
-// Partial events are not stored, and neither is state that begins with "temp:". In a run *ev becomes
-// what is stored, and an event that an earlier start stored, with its ID and time, is not stored
-// again.
+// Partial events are not stored, and neither is state that begins with "temp:". In a run, with a
+// session that was read in it, *ev becomes what is stored, and an event that an earlier start
+// stored, with its ID and time, is not stored again.
 //
 // What an event changes of the state that sessions share is durable before the event is; a
 // process that dies between has changed it without the event.
@@ -55,7 +55,11 @@ func (s *SessionService) AppendEvent(ctx context.Context, cur session.Session, e
 	}
 	key := "append " + nameOf(sess.app, sess.user, sess.id) + " " + digest(withoutIDs(lasting(ev)))[:16]
 	n, _, err := numbered(ctx, key, func(ctx context.Context) (int, error) {
-		return s.storeEvent(ctx, sess, pawl.IdempotencyKey(ctx), event, delta)
+		once := pawl.IdempotencyKey(ctx)
+		if n, ok := sess.done[once]; ok {
+			return n, nil // it died behind its append
+		}
+		return s.storeEvent(ctx, sess, once, event, delta)
 	})
 	if err != nil {
 		return err
@@ -80,6 +84,9 @@ func (s *SessionService) AppendEvent(ctx context.Context, cur session.Session, e
 func (s *SessionService) storeEvent(ctx context.Context, sess *runSession, once string, event json.RawMessage, delta map[string]any) (n int, err error) {
 	err = s.own(ctx, sessionRun(sess.app, sess.user, sess.id), func(ctx context.Context, r *pawl.Run) error {
 		n, err = s.storeAsOwner(ctx, r, sess, once, event, delta)
+		if err == nil && n%128 == 0 {
+			r.Compact() //nolint:errcheck // of what the openings wrote; the event is durable whatever comes of it
+		}
 		return err
 	}, pawl.MustExist())
 	return n, err
@@ -106,7 +113,7 @@ func (s *SessionService) storeAsOwner(ctx context.Context, r *pawl.Run, sess *ru
 		for _, e := range st.events[sess.knows():] {
 			switch {
 			case once != "" && e.Once == once:
-				return e.N, nil // it died behind its append
+				return e.N, nil // an append that failed was there all the same
 			case sess.writer == "" || e.Writer != sess.writer:
 				// What an earlier start of the same work left is not somebody else's.
 				return 0, changed(r.ID(), "changed by somebody else")

@@ -50,7 +50,7 @@ func child() error {
 func start(t *testing.T, dir string, dieAt int, stream string) (killed bool, places int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "ADK_TEST_CHILD=1", "GORACE=atexit_sleep_ms=0", "ADK_DIR="+dir, "ADK_DIE_AT="+strconv.Itoa(dieAt), "ADK_STREAM="+stream)
+	cmd.Env = append(os.Environ(), "ADK_TEST_CHILD=journey", "GORACE=atexit_sleep_ms=0", "ADK_DIR="+dir, "ADK_DIE_AT="+strconv.Itoa(dieAt), "ADK_STREAM="+stream)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -67,7 +67,7 @@ func start(t *testing.T, dir string, dieAt int, stream string) (killed bool, pla
 }
 
 // TestKillEverywhere kills a real process before and behind every call of the model, every call of a
-// tool and every event that is stored, and once more in the start that goes on. The witness says that
+// tool and every event that is stored, and sometimes once more in the start that goes on. The witness says that
 // nothing acknowledged was done again, and the session holds the transcript of an
 // undisturbed journey.
 func TestKillEverywhere(t *testing.T) {
@@ -84,7 +84,11 @@ func TestKillEverywhere(t *testing.T) {
 	for n := 1; n <= places; n++ {
 		dir := t.TempDir()
 		stream := []string{"", "sse"}[n%2]
-		for _, at := range []int{n, n/2 + 1} { // the second start replays, and dies on the way or later
+		deaths := []int{n}
+		if n%3 == 0 {
+			deaths = append(deaths, n/2+1) // the second start dies too: while it replays, or later
+		}
+		for _, at := range deaths {
 			if killed, _ := start(t, dir, at, stream); killed {
 				kills++
 			}
@@ -188,6 +192,9 @@ func blank(c *genai.Content) *genai.Content {
 // TestCrashAtEveryChange lets the journey die at every change to its store, the same way pawl's own
 // programs are tested.
 func TestCrashAtEveryChange(t *testing.T) {
+	if raceDetector {
+		t.Skip("what runs at the same time here does so in TestAgents too; this takes 20 s")
+	}
 	pawltest.CrashEverywhere(t, func(ctx context.Context, store *pawl.Store) ([]string, error) {
 		w := &world{fixed: true}
 		return w.durable(ctx, store, agent.RunConfig{})

@@ -19,7 +19,8 @@ import (
 // first day too. A call that was under way at a death is made again, with the same
 // [pawl.IdempotencyKey]; [Tool] has options for those that must not be.
 //
-// Callbacks of agents and of other plugins run on every start, around the step. Tools that delegate
+// Callbacks of agents and of other plugins run on every start, around the step; of a call that a human
+// has confirmed those before the tool do not. Tools that delegate
 // to an agent of the same invocation are not steps, the calls of that agent are. Without a
 // run Plugin does nothing.
 func Plugin() *plugin.Plugin {

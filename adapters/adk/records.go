@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"sync"
@@ -23,11 +24,12 @@ func sessionRun(app, user, id string) string {
 }
 
 func sharedRun(names ...string) string {
-	id := "adk/state"
+	var id strings.Builder
+	id.WriteString("adk/state")
 	for _, name := range names {
-		id += "/" + url.PathEscape(name)
+		id.WriteString("/" + url.PathEscape(name))
 	}
-	return id
+	return id.String()
 }
 
 // created is the step that makes a run a session.
@@ -125,14 +127,10 @@ func (st *stored) view(n int, app, user map[string]any) *runSession {
 	}
 	s := &runSession{app: st.App, user: st.User, id: st.ID, uid: st.UID, time: st.At, state: join(app, user, map[string]any{}), known: n}
 	_, _, own := split(st.State)
-	for k, v := range own {
-		s.state[k] = v
-	}
+	maps.Copy(s.state, own)
 	for i, e := range st.events[:n] {
 		_, _, own := split(e.event.Actions.StateDelta)
-		for k, v := range own {
-			s.state[k] = v
-		}
+		maps.Copy(s.state, own)
 		s.events, s.at, s.time = append(s.events, e.event), append(s.at, i+1), e.event.Timestamp
 	}
 	return s
@@ -157,6 +155,7 @@ func (s *SessionService) own(ctx context.Context, id string, fn func(ctx context
 	if err != nil {
 		return err
 	}
+	defer r.Close() //nolint:errcheck // for the second time, unless fn panics
 	err = fn(r.Context(ctx), r)
 	return errors.Join(err, r.Close())
 }
@@ -236,9 +235,7 @@ func (s *SessionService) share(ctx context.Context, run string, delta map[string
 		if next.State == nil {
 			next.State = map[string]any{}
 		}
-		for k, v := range delta {
-			next.State[k] = v
-		}
+		maps.Copy(next.State, delta)
 		text, err := encode(next)
 		if err != nil {
 			return err

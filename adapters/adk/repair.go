@@ -15,7 +15,7 @@ const interruptedResponse = "no response to this call was recorded: the process 
 //
 // A call without a response, which is what a death leaves behind, gets one that says so. Of
 // several responses to one call the last counts. Responses belong to the nearest calls before them,
-// by ID, or by name and order where an ID is missing: IDs that a later turn uses again do no harm.
+// by name and ID, or by name and order where an ID is missing: IDs that a later turn uses again do no harm.
 // Everything else stays where it is and what it is; contents is not changed, and it is returned
 // itself if nothing is wrong with it.
 func Repair(contents []*genai.Content) []*genai.Content {
@@ -95,8 +95,8 @@ func partsOf(c *genai.Content) []*genai.Part {
 
 // fits reports whether a response can be that of a call.
 func fits(call *genai.FunctionCall, r *genai.FunctionResponse) bool {
-	if call.ID != "" && r.ID != "" {
-		return call.ID == r.ID
+	if call.ID != "" && r.ID != "" && call.ID != r.ID {
+		return false
 	}
 	return call.Name == r.Name
 }
@@ -132,9 +132,9 @@ func answers(calls []*genai.FunctionCall, behind []*genai.Content) *genai.Conten
 		at := before + max(0, len(fitting)-alike)
 		if at < len(fitting) {
 			p := fitting[at]
-			if r := *p.FunctionResponse; r.ID != call.ID || r.Name != call.Name {
+			if r := *p.FunctionResponse; r.ID != call.ID {
 				named := *p
-				r.ID, r.Name, named.FunctionResponse = call.ID, call.Name, &r
+				r.ID, named.FunctionResponse = call.ID, &r
 				p = &named
 			}
 			out.Parts = append(out.Parts, p)

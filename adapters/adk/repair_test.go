@@ -15,13 +15,13 @@ import (
 // responses, "m" a model's text. A name with a slash has an ID: name/id.
 func said(words string) (contents []*genai.Content) {
 	n := 0
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		c := &genai.Content{Role: genai.RoleUser}
 		kind, names, _ := strings.Cut(w, ":")
 		if kind == "m" || kind == "c" {
 			c.Role = genai.RoleModel
 		}
-		for _, name := range strings.Split(names, ",") {
+		for name := range strings.SplitSeq(names, ",") {
 			n++
 			name, id, _ := strings.Cut(name, "/")
 			switch kind {

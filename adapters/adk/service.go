@@ -205,10 +205,10 @@ func (s *SessionService) again(ctx context.Context, run string, st *stored, uid 
 		return nil, changed(run, "deleted and created again")
 	}
 	sess := st.view(known, app, user)
-	sess.writer, sess.left, sess.renamed = token, map[int]*session.Event{}, map[string]string{}
+	sess.writer, sess.left, sess.done, sess.renamed = token, map[int]*session.Event{}, map[string]int{}, map[string]string{}
 	for _, e := range st.events[known:] {
 		if e.Writer == token {
-			sess.left[e.N] = e.event
+			sess.left[e.N], sess.done[e.Once] = e.event, e.N
 		}
 	}
 	return sess, nil

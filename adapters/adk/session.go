@@ -18,9 +18,11 @@ type runSession struct {
 	uid           string // of this session, and of none that has the same names later
 
 	// writer marks what is appended through this session as the work of one run, "" outside of
-	// runs. A start that repeats that work finds its events in left, by their numbers.
+	// runs. What earlier starts of that work have stored is in left, by number, until it is
+	// appended again, and in done by the step that appended it.
 	writer string
 	left   map[int]*session.Event
+	done   map[string]int
 
 	append sync.Mutex // one append at a time
 

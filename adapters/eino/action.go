@@ -15,7 +15,7 @@ type actionRecord struct {
 	Exit     bool         `json:"exit,omitempty"`
 	Transfer string       `json:"transfer,omitempty"`
 	Break    *breakRecord `json:"break,omitempty"`
-	Custom   []byte       `json:"custom,omitempty"` // gob
+	Custom   *typedValue  `json:"custom,omitempty"`
 }
 
 type breakRecord struct {
@@ -47,8 +47,8 @@ func takeAction(ctx context.Context, t *adk.ToolContext) (*actionRecord, error) 
 		rec.Break = &breakRecord{b.From, b.Done, b.CurrentIterations}
 	}
 	if a.CustomizedAction != nil {
-		var err error
-		if rec.Custom, err = gobAny(a.CustomizedAction); err != nil {
+		custom, err := typedOf(a.CustomizedAction)
+		if rec.Custom = &custom; err != nil {
 			return nil, fmt.Errorf("pawl: eino: the customized action of tool %q cannot be recorded: %w; register its type with schema.RegisterName, or name the tool in Again", t.Name, err)
 		}
 	}
@@ -65,7 +65,7 @@ func (r *actionRecord) send(ctx context.Context, t *adk.ToolContext) error {
 		a.BreakLoop = &adk.BreakLoopAction{From: b.From, Done: b.Done, CurrentIterations: b.Iterations}
 	}
 	if r.Custom != nil {
-		v, err := ungobAny(r.Custom)
+		v, err := r.Custom.value()
 		if err != nil {
 			return fmt.Errorf("pawl: eino: the recorded action of tool %q: %w", t.Name, err)
 		}

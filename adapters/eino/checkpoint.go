@@ -91,6 +91,21 @@ func (c *CheckPoints) Get(ctx context.Context, id string) (data []byte, ok bool,
 	return data, ok, err
 }
 
+// Saved reports whether there is a checkpoint that was not deleted, without resuming it: whether a
+// start of a run must resume its agent or ask it. Errors are those of [CheckPoints.Get] but for its
+// first two.
+func (c *CheckPoints) Saved(ctx context.Context, id string) (ok bool, err error) {
+	err = c.in(ctx, id, pawl.MustExist(), func(ctx context.Context, _ bool) error {
+		cp, found, err := pawl.LoadState[checkPoint](ctx)
+		ok = found && !cp.Deleted
+		return err
+	})
+	if errors.Is(err, pawl.ErrNotFound) {
+		err = nil
+	}
+	return ok && err == nil, err
+}
+
 // Set saves a checkpoint, in the place of the one before it; it is that or the other, whatever happens.
 // When it returns nil it is durable. A context that is done does not keep it from being saved.
 // Errors are those of [pawl.SaveState], and without a run those of [pawl.Store.Begin].
@@ -99,9 +114,15 @@ func (c *CheckPoints) Set(ctx context.Context, id string, data []byte) error {
 }
 
 // Delete removes a checkpoint; one that is not there is no error. When it returns nil that is
-// durable. Errors are those of [CheckPoints.Set].
+// durable. Errors are those of [CheckPoints.Set], and without a run those of [pawl.Store.Delete].
+// Without a run checkpoints stay until they are deleted.
 func (c *CheckPoints) Delete(ctx context.Context, id string) error {
-	err := c.replace(ctx, id, pawl.MustExist(), func(cp *checkPoint) { *cp = checkPoint{Deleted: true} })
+	if inRun(ctx) || c.store == nil {
+		return c.replace(ctx, id, nil, func(cp *checkPoint) { *cp = checkPoint{Deleted: true} })
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.store.Delete(context.WithoutCancel(ctx), ownRun(id))
 	if errors.Is(err, pawl.ErrNotFound) {
 		return nil
 	}
@@ -141,7 +162,7 @@ func (c *CheckPoints) in(ctx context.Context, id string, opt pawl.RunOption, fn 
 		opts = append(opts, opt)
 	}
 	var own error
-	_, err := pawl.Do(ctx, c.store, "eino-checkpoint/"+id, func(ctx context.Context) (struct{}, error) {
+	_, err := pawl.Do(ctx, c.store, ownRun(id), func(ctx context.Context) (struct{}, error) {
 		own = fn(ctx, true)
 		return struct{}{}, pawl.ErrWaiting // for somebody who resumes it, whatever own says
 	}, opts...)
@@ -150,6 +171,9 @@ func (c *CheckPoints) in(ctx context.Context, id string, opt pawl.RunOption, fn 
 	}
 	return err
 }
+
+// ownRun is the ID of the run of a checkpoint that has one of its own.
+func ownRun(id string) string { return "eino-checkpoint/" + id }
 
 // inRun reports whether ctx carries a run.
 func inRun(ctx context.Context) bool {

@@ -13,6 +13,8 @@ import (
 	"github.com/cloudwego/eino/components/model"
 	"github.com/cloudwego/eino/components/tool"
 	"github.com/cloudwego/eino/schema"
+
+	"github.com/pawlgo/pawl"
 )
 
 // fake is a model that is played by a function, and that is as strict about transcripts as
@@ -219,4 +221,11 @@ func (s single) Stream(ctx context.Context, input []*schema.Message, opts ...mod
 	}
 	c := *msg
 	return schema.StreamReaderFromArray([]*schema.Message{&c}), nil
+}
+
+// pawlDo runs fn in the run "r".
+func pawlDo(t *testing.T, store *pawl.Store, fn func(ctx ctx) error) error {
+	t.Helper()
+	_, err := pawl.Do(t.Context(), store, "r", func(ctx ctx) (int, error) { return 0, fn(ctx) })
+	return err
 }

@@ -20,9 +20,9 @@ import (
 // and the vendor's next request is refused. Those values are gob, as they are in eino's
 // checkpoints, so that vendors have registered their types already.
 type record struct {
-	Value json.RawMessage   `json:"value,omitempty"`
-	Typed map[string][]byte `json:"typed,omitempty"` // by their place in Value, which lacks them
-	Gob   []byte            `json:"gob,omitempty"`   // the whole, if JSON cannot hold it: text that is not UTF-8, say
+	Value json.RawMessage       `json:"value,omitempty"`
+	Typed map[string]typedValue `json:"typed,omitempty"` // by their place in Value, which lacks them
+	Gob   []byte                `json:"gob,omitempty"`   // the whole, if JSON cannot hold it: text that is not UTF-8, say
 }
 
 // freeze records v. What thaw gives back is equal to it, or the error is [pawl.ErrInvalid].
@@ -31,7 +31,7 @@ func freeze[T any](v *T) (record, error) {
 		return record{}, fmt.Errorf("pawl: eino: %w: no %T to record", pawl.ErrInvalid, v)
 	}
 	var why error
-	for i, way := range []func(*T) (record, error){plain[T], typed[T], whole[T]} {
+	for i, way := range []func(*T) (record, error){plain[T], typed[T]} {
 		rec, err := way(v)
 		if err == nil {
 			var back *T
@@ -58,9 +58,8 @@ func thaw[T any](rec record) (*T, error) {
 		}
 		return v, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(rec.Value))
-	d.DisallowUnknownFields() // of a newer eino: dropping a part of a message is no way to read it
-	if err := d.Decode(v); err != nil {
+	// A member that is not known is of a newer eino: dropping a part of a message is no way to read it.
+	if err := fromJSON(rec.Value, v); err != nil {
 		return nil, mismatch(v, err)
 	}
 	if len(rec.Typed) == 0 {
@@ -74,7 +73,7 @@ func thaw[T any](rec record) (*T, error) {
 			if !ok {
 				continue
 			}
-			x, err := ungobAny(rec.Typed[at])
+			x, err := rec.Typed[at].value()
 			if err != nil {
 				failed = fmt.Errorf("%s: %w", at, err)
 				return
@@ -107,22 +106,22 @@ func plain[T any](v *T) (record, error) {
 
 // typed is JSON without the values in Extra fields that it would change, and these beside it.
 func typed[T any](v *T) (record, error) {
-	rec := record{Typed: map[string][]byte{}}
+	rec := record{Typed: map[string]typedValue{}}
 	rest := clone(reflect.ValueOf(v)).Interface().(*T) // v is the caller's
 	var failed error
 	extras(reflect.ValueOf(rest).Elem(), "", func(path string, m reflect.Value) {
 		for _, k := range m.MapKeys() {
 			x := m.MapIndex(k).Interface()
-			if survives(x) {
+			if _, ok := survives(x); ok {
 				continue
 			}
 			at := path + "[" + strconv.Quote(k.String()) + "]"
-			b, err := gobAny(x)
+			t, err := typedOf(x)
 			if err != nil {
 				failed = fmt.Errorf("%s of type %T: %w", at, x, err)
 				continue
 			}
-			rec.Typed[at] = b
+			rec.Typed[at] = t
 			m.SetMapIndex(k, reflect.Value{})
 		}
 	})
@@ -141,41 +140,3 @@ func whole[T any](v *T) (record, error) {
 	err := gob.NewEncoder(&b).Encode(v)
 	return record{Gob: b.Bytes()}, err
 }
-
-// survives reports whether x is the same behind JSON.
-func survives(x any) bool {
-	text, err := toJSON(x)
-	if err != nil {
-		return false
-	}
-	var back any
-	if err := json.Unmarshal(text, &back); err != nil {
-		return false
-	}
-	return equal(reflect.ValueOf(&x).Elem(), reflect.ValueOf(&back).Elem(), 0)
-}
-
-func toJSON(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // people read it
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// gobAny encodes a value of any registered type.
-func gobAny(x any) ([]byte, error) {
-	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(&anything{x})
-	return b.Bytes(), err
-}
-
-func ungobAny(b []byte) (any, error) {
-	var a anything
-	err := gob.NewDecoder(bytes.NewReader(b)).Decode(&a)
-	return a.V, err
-}
-
-type anything struct{ V any }

@@ -6,8 +6,8 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/cloudwego/eino/adk"
 	"github.com/cloudwego/eino/components/tool"
@@ -56,10 +56,9 @@ func messages() map[string]*schema.Message {
 		"bytes":             extra([]byte{0, 255, 1}),
 		"nil":               extra(nil),
 		"strings":           extra([]string{"a", "b"}),
-		"time":              extra(time.Date(2026, 12, 1, 1, 2, 3, 4, time.UTC)),
 		"pointer to struct": extra(&signature{[]byte("sig"), 1 << 60, &signature{Seq: 1}}),
 		"struct":            extra(budget{1 << 60}),
-		"map":               extra(map[string]any{"a": 1, "b": []any{"c", 2.5}}),
+		"map":               extra(map[string]any{"a": 1, "b": []any{"c", 2, map[string]any{"d": budget{1}, "e": nil}}}),
 		"raw JSON":          extra("{\"raw\": [1.0, 1e2]}"),
 		"odd name":          with(func(m *schema.Message) { m.Extra = map[string]any{`a"]["b`: 1, "": 2} }),
 		"not UTF-8":         with(func(m *schema.Message) { m.Content, m.ToolCalls[0].Index = "a\xffb", nil }),
@@ -97,11 +96,10 @@ func TestMessagesComeBack(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				if id := adk.GetMessageID(seen[0]); id == "" || id != adk.GetMessageID(seen[1]) {
+					t.Errorf("message IDs %q and %q", id, adk.GetMessageID(seen[1]))
+				}
 				for i, got := range seen {
-					id := adk.GetMessageID(got)
-					if id == "" || id != adk.GetMessageID(seen[0]) {
-						t.Errorf("start %d: message ID %q", i, id)
-					}
 					delete(got.Extra, "_eino_msg_id")
 					if len(got.Extra) == 0 {
 						got.Extra = nil
@@ -160,14 +158,17 @@ func TestToolTexts(t *testing.T) {
 		store := pawltest.NewStore(t, pawltest.Strict(t))
 		var seen [][]*schema.Message
 		m := &fake{answer: func(_ ctx, turn int, input []*schema.Message) (*schema.Message, error) {
-			if turn == 0 {
-				return asks("", `plain {"q":"1"}`, `words {"q":"2"}`, `rich {"q":"3"}`, `rich_words {"q":"4"}`, `empty {}`), nil
+			switch turn {
+			case 0:
+				return asks("", `plain {"q":"1"}`, `words {"q":"2"}`, `rich {"q":"3"}`, `empty {}`), nil
+			case 1: // in a turn of its own: eino v0.9.13 has a race between streamed results of this kind
+				return asks("", `rich_words {"q":"4"}`), nil
 			}
-			seen = append(seen, input[3:])
+			seen = append(seen, input)
 			return nil, errLater
 		}}
-		n := 0
-		binary := func(ctx, string) (string, error) { n++; return "a\xff \x00b", nil }
+		var n atomic.Int64
+		binary := func(ctx, string) (string, error) { n.Add(1); return "a\xff \x00b", nil }
 		a := newAgent(
 			t, "x", m, durable(),
 			&textTool{"plain", binary},
@@ -181,14 +182,15 @@ func TestToolTexts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n != 4 {
-			t.Errorf("%d calls of four tools", n)
+		if n.Load() != 4 {
+			t.Errorf("%d calls of four tools", n.Load())
 		}
 		for i, msgs := range seen {
-			if len(msgs) != 5 || msgs[0].Content != "a\xff \x00b" || msgs[1].Content != "a\xff \x00b" || msgs[4].Content != "" {
+			if len(msgs) != 9 || msgs[3].Content != "a\xff \x00b" || msgs[4].Content != "a\xff \x00b" || msgs[6].Content != "" {
 				t.Errorf("start %d: %q", i, msgs)
+				continue
 			}
-			for _, m := range msgs[2:4] {
+			for _, m := range []*schema.Message{msgs[5], msgs[8]} {
 				if p := m.UserInputMultiContent; len(p) != 2 || p[0].Text != "one two" || *p[1].Image.Base64Data != "AAAA" || !reflect.DeepEqual(p[1].Extra, map[string]any{"n": 3}) {
 					t.Errorf("start %d: %+v", i, p)
 				}
@@ -200,11 +202,11 @@ func TestToolTexts(t *testing.T) {
 // richTool returns a text and an image.
 type richTool struct {
 	textTool
-	n *int
+	n *atomic.Int64
 }
 
 func (r *richTool) InvokableRun(ctx, *schema.ToolArgument, ...tool.Option) (*schema.ToolResult, error) {
-	*r.n++
+	r.n.Add(1)
 	return &schema.ToolResult{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "one two"}, image()}}, nil
 }
 
@@ -215,13 +217,13 @@ func image() schema.ToolOutputPart {
 // richStreamTool returns them in chunks.
 type richStreamTool struct {
 	textTool
-	n *int
+	n *atomic.Int64
 }
 
 func (r *richStreamTool) InvokableRun() {}
 
 func (r *richStreamTool) StreamableRun(ctx, *schema.ToolArgument, ...tool.Option) (*schema.StreamReader[*schema.ToolResult], error) {
-	*r.n++
+	r.n.Add(1)
 	return schema.StreamReaderFromArray([]*schema.ToolResult{
 		{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "one "}}},
 		{Parts: []schema.ToolOutputPart{{Type: schema.ToolPartTypeText, Text: "two"}}},

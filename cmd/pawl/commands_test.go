@@ -74,7 +74,7 @@ func TestJSONPurity(t *testing.T) {
 	t.Setenv("PAWL_FORCE_TTY", "")
 	dir := t.TempDir()
 	store := filepath.Join(dir, "store")
-	for _, run := range [][]string{{store, "good", "complete"}, {store, "bad", "failed"}, {store, "broken", "complete"}, {store, "new", "complete"}, {filepath.Join(dir, "a.json"), "file"}} {
+	for _, run := range [][]string{{store, "good", "complete"}, {store, "bad", "failed"}, {store, "broken", "complete"}, {store, "new", "complete"}, {store, "asks", "asks"}, {filepath.Join(dir, "a.json"), "file"}} {
 		if err := mkrun(run); err != nil {
 			t.Fatal(err)
 		}
@@ -104,6 +104,7 @@ func TestJSONPurity(t *testing.T) {
 		{"bad"},
 		{"broken"},
 		{"new"},
+		{"asks"},
 		{"nothing"},
 		{"go"},
 		{""},
@@ -117,7 +118,7 @@ func TestJSONPurity(t *testing.T) {
 	stores := []string{store, filepath.Join(dir, "nowhere"), dir, "postgres://u:secret@h/d", ""}
 	calls := 0
 	variants := map[string][][]string{
-		"log": {{}, {"-n", "2"}, {"-f"}}, "show": {{}, {"--result"}}, "repair": {{"--dry-run"}, {}, {"--yes"}},
+		"answer": {{}, {"1"}, {"nothing", "1"}, {"page-4", "{"}, {"--file", "none"}}, "approve": {{}, {"nothing"}, {"--edit", "{"}}, "log": {{}, {"-n", "2"}, {"-f"}}, "show": {{}, {"--result"}}, "repair": {{"--dry-run"}, {}, {"--yes"}},
 		"resolve": {{}, {"page-4", "--rerun"}, {"page-4", "--done", "1"}, {"nothing", "--done", "{"}}, "delete": {{}, {"--yes"}}, "steps": {{}, {"page-4"}, {"nothing"}}, "retry": {{}, {"page-4"}},
 		"import": {{}, {"--id", "new"}, {"--journal"}},
 	}
@@ -125,7 +126,7 @@ func TestJSONPurity(t *testing.T) {
 		if cmd.Name() == "demo" {
 			return // it has a script
 		}
-		acts := slices.Contains([]string{"repair", "compact", "resolve", "cancel", "reopen", "retry", "clear", "delete", "import"}, cmd.Name())
+		acts := slices.Contains([]string{"repair", "compact", "answer", "approve", "reject", "resolve", "cancel", "reopen", "retry", "clear", "delete", "import"}, cmd.Name())
 		extras := variants[cmd.Name()]
 		if extras == nil {
 			extras = [][]string{{}}

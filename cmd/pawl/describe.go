@@ -44,9 +44,10 @@ func (a *app) describe(t *target, d details) (f fields) {
 		f.add("progress", line)
 	}
 	if !t.isCheckpoint() {
-		f.add("steps", stepCounts(info, d.asleep()))
+		f.add("steps", stepCounts(info))
 	}
 	a.describeSteps(&f, t, d.steps)
+	a.describeQuestions(&f, t, d.asked)
 	a.describeTerms(&f, info)
 	if info.Kind != "" && !t.isCheckpoint() {
 		f.add("kind", inline(info.Kind))
@@ -101,8 +102,8 @@ func tornMeans(info runs.Info) string {
 	return "an interrupted write, never acknowledged; the next start cuts it off and keeps a copy"
 }
 
-func stepCounts(info runs.Info, asleep int) string {
-	info.Running -= asleep
+func stepCounts(info runs.Info) string {
+	info.Running -= info.Sleeping
 	s := fmt.Sprintf("%d done", info.Done)
 	if info.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", info.Failed)
@@ -112,8 +113,11 @@ func stepCounts(info runs.Info, asleep int) string {
 	} else if info.Running > 0 {
 		s += fmt.Sprintf(", %d in doubt", info.Running)
 	}
-	if asleep > 0 {
-		s += fmt.Sprintf(", %d sleeping", asleep)
+	if info.Sleeping > 0 {
+		s += fmt.Sprintf(", %d sleeping", info.Sleeping)
+	}
+	if info.Waiting > 0 {
+		s += fmt.Sprintf(", %d waiting for an answer", info.Waiting)
 	}
 	return s + "; took " + took(info.Took)
 }
@@ -127,6 +131,10 @@ func (a *app) next(t *target, d details) {
 		a.hint("start its program again and it goes on; %s will not run again", count(t.info.Done, "finished step"))
 	case statusWaiting:
 		switch at := t.info.WakeAt; {
+		case len(d.asked.open) > 0 && d.asked.unanswered() == 0:
+			a.hint("it has its answer: start its program again and it goes on")
+		case len(d.asked.open) > 0:
+			a.hint("when there is an answer, start its program again and it goes on")
 		case at.IsZero():
 			a.hint("start its program again when what it waits for is there")
 		case at.After(a.now()):
@@ -139,7 +147,7 @@ func (a *app) next(t *target, d details) {
 			a.hint("to go on with it: pawl reopen %s, and start its program again", a.byID(t))
 		}
 	case statusFailed:
-		if n := d.final(); n > 0 && t.home() != "" {
+		if n := t.info.Final; n > 0 && t.home() != "" {
 			a.hint("%s failed for good; when the cause is mended: pawl retry %s, and start its program again", count(n, "step"), a.byID(t))
 			return
 		}

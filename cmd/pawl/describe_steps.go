@@ -46,6 +46,9 @@ func (a *app) stepLine(s stepView) string {
 	if s.Status == statusSleeping {
 		return line + "  until " + a.when(time.Time(s.UntilAt))
 	}
+	if s.Tries == 0 && s.Final && s.Error != nil { // a question that nobody has answered
+		return line + "  finally: " + a.errorText(*s.Error)
+	}
 	line += fmt.Sprintf("  try %d", s.Tries)
 	deaths := deathsInARow(s.Deaths)
 	if s.Status != "failed" || s.Error == nil {
@@ -108,17 +111,6 @@ func (a *app) where(t *target) string {
 
 // byID names a run of a store in a command to type next that takes no path.
 func (a *app) byID(t *target) string { return quoteArg(t.info.ID) + a.where(t) }
-
-// final counts the steps that failed for good.
-func (d details) final() int {
-	n := 0
-	for _, s := range d.steps {
-		if s.Final {
-			n++
-		}
-	}
-	return n
-}
 
 // thenWhat says what the next start does about a step in doubt.
 func thenWhat(s stepView) string {

@@ -6,7 +6,7 @@ import (
 	"github.com/pawlgo/pawl/runs"
 )
 
-// describeStop says why a run does not go on: who cancelled it, or until when it waits.
+// describeStop says why a run does not go on: who cancelled it, or what it waits for.
 func (a *app) describeStop(f *fields, t *target) {
 	switch info := t.info; {
 	case info.Cancel != nil:
@@ -14,6 +14,12 @@ func (a *app) describeStop(f *fields, t *target) {
 		if t.home() != "" && info.Owner == nil {
 			f.add("to go on", "pawl reopen "+a.byID(t))
 		}
+	case info.Status == runs.Waiting && info.Waiting > 0:
+		line := "for " + count(info.Waiting, "answer")
+		if !info.WakeAt.IsZero() {
+			line += ", or until " + a.when(info.WakeAt)
+		}
+		f.add("waits", line)
 	case info.Status == runs.Waiting && info.WakeAt.IsZero():
 		f.add("waits", "for what is not a matter of time")
 	case info.Status == runs.Waiting:

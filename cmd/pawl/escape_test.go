@@ -12,6 +12,7 @@ import (
 	"github.com/pawlgo/pawl/meter"
 	"github.com/pawlgo/pawl/retry"
 	"github.com/pawlgo/pawl/runs"
+	"github.com/pawlgo/pawl/wait"
 )
 
 // TestEscapes: nothing of a note, a label, a reason or a name reaches a terminal as a
@@ -35,7 +36,9 @@ func TestEscapes(t *testing.T) {
 					return 1, errors.Join(pawl.Note(ctx, map[string]string{evil: evil}), ctx.Err())
 				}, pawl.AtMostOnce())
 			}
-			pawl.Step(ctx, "final"+evil, func(ctx context.Context) (int, error) { //nolint:errcheck // see above
+			pawl.Await[wait.Approval](ctx, "ask"+evil, map[string]any{evil: evil, "x": []string{evil}}) //nolint:errcheck // see above
+			pawl.Await[string](ctx, "text"+evil, evil)                                                  //nolint:errcheck // see above
+			pawl.Step(ctx, "final"+evil, func(ctx context.Context) (int, error) {                       //nolint:errcheck // see above
 				return 0, errors.Join(retry.Permanent(errors.New(evil)), meter.Add(ctx, "usd"+evil, 1))
 			})
 			return 0, errors.Join(errors.New(evil), pawl.SaveState(pawl.Scope(ctx, "st"+evil), evil))
@@ -67,6 +70,16 @@ func TestEscapes(t *testing.T) {
 			{"reopen", "r", "--by", evil, "--reason", evil},
 			{"retry", "r", "--by", evil, "--reason", evil},
 			{"retry", "r", evil},
+			{"waiting"},
+			{"waiting", "r"},
+			{"approve", "r"},
+			{"approve", "r", evil},
+			{"answer", "r", "text" + evil, `{"` + "\u202e" + `":1}`},
+			{"approve", "r", "ask" + evil, "--by", evil + tty, "--reason", evil},
+			{"reject", "r", "ask" + evil},
+			{"answer", "r", evil, `"` + "\u202e" + `"`, "--by", evil},
+			{"waiting"},
+			{"show", "r"},
 			{"log", "r", "-n", "4"},
 			{"resolve", "r", steps[doubtful].Key, "--done", "1", "--by", evil, "--reason", evil},
 			{"resolve", "r", evil, "--rerun"},
@@ -89,7 +102,7 @@ func TestEscapes(t *testing.T) {
 						t.Errorf("%q (exit code %d): %q in\n%q\n%q", args, code, bad, stdout, stderr)
 					}
 				}
-				if code != 0 && !slices.Contains([]string{"resolve", "retry", "steps"}, args[0]) {
+				if code != 0 && !slices.Contains([]string{"resolve", "retry", "steps", "answer", "approve", "reject"}, args[0]) {
 					t.Errorf("%q: exit code %d: %s", args, code, stderr)
 				}
 			}

@@ -73,6 +73,28 @@ func (a *app) facts(r *journal.Record) string {
 	case journal.KindRetry:
 		add("is tried anew")
 		a.signed(r, "by", add)
+	case journal.KindAwait:
+		add("takes %s", readShape(r.Member("shape")))
+		if until := timeIn(r, "until"); until != "" {
+			add("until %s", until)
+		}
+	case journal.KindAnswer:
+		if r.Str("by") == "" && r.Member("mail") == nil {
+			add("nobody's: it is the default")
+		}
+		a.signed(r, "by", add)
+	case journal.KindRefuse:
+		add("is no answer to what was asked")
+		a.signed(r, "by", add)
+	case journal.KindIgnored:
+		switch n := r.Int("items"); {
+		case n > 0:
+			add("the inputs of %s have changed, which was let pass", count(int(n), "item"))
+		case r.Key == "":
+			add("the input of the run has changed, which was let pass")
+		default:
+			add("its input has changed, which was let pass")
+		}
 	case journal.KindCrash:
 		if others := r.Int("others"); others > 0 {
 			add("the process died while it and %s were under way: nobody can tell which one it was", count(int(others), "other step"))

@@ -96,7 +96,7 @@ func (a *app) notFollowed(t *target, pos position) error {
 		p.hint = "see who did that, and how to go on: pawl show " + t.arg
 	case pos.status == journal.Waiting:
 		p.msg = fmt.Sprintf("%s waits, and nobody has it open", cell(t.name))
-		p.hint = "see until when: pawl show " + t.arg
+		p.hint = "see what it waits for: pawl show " + t.arg
 	case pos.status == journal.Failed:
 		p.msg = fmt.Sprintf("%s failed", cell(t.name))
 		p.hint = "see why: pawl show " + t.arg

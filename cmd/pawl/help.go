@@ -114,7 +114,8 @@ const refsHelp = `REF names a run or a file:
      other ID begins so. A whole ID always wins over a longer one.
 
 An ID that is not found is never created; the nearest ones are shown. What decides about a
-run (resolve, cancel, reopen, retry, clear, delete) needs its whole ID.
+run (answer, approve, reject, resolve, cancel, reopen, retry, clear, delete) needs its whole
+ID.
 
   pawl show research                   a run of the store
   pawl show res                        the same, if no other ID begins with res
@@ -124,10 +125,12 @@ run (resolve, cancel, reopen, retry, clear, delete) needs its whole ID.
 const exitCodesHelp = `  0    ok
   1    failed, or a file was written by a newer pawl, or the answer to a question was no
   2    usage: a wrong flag or argument, an ambiguous run ID, a directory that is no store; or
-       there is nothing to do: a run is not cancelled (reopen), nothing has failed (retry)
+       there is nothing to do: a run is not cancelled (reopen), nothing has failed (retry), it
+       asks nothing (answer). An answer does not fit its question, or a run asks several
   3    not found: no such run, file or store; nothing was created
-  4    conflict: a run is owned by another process, or is complete, or was there before; a
-       step has a result; or a file was replaced meanwhile. Nothing was changed
+  4    conflict: a run is owned by another process, or is complete or cancelled, or was there
+       before; a step has a result; somebody has answered a question otherwise; or a file was
+       replaced meanwhile. Nothing was changed
   5    not finished: show --result of a run that is not complete; log -f of a run that
        ended otherwise
   6    corrupt: a file is damaged; its bytes were left alone. What could be read was
@@ -166,11 +169,16 @@ removed within a version. A member that does not apply is null.
 
   ls       RunList       items: id status run_kind labels parent owner attempts steps progress
                          spent kept budget deadline_at wake_at cancelled …
-  show     Run           the same and uid store maps unfinished input result_bytes
+  show     Run           the same and uid store maps unfinished questions answers input
+                         result_bytes
   steps    StepList      items: key status map at_most_once tries started_at error final poison
                          fails next_at until_at deaths spent note …
            TryList       with a step; items: try status began_at ended_at took_seconds error
                          final next_at; run step
+  waiting  QuestionList  items: run key asked_at until_at question shape takes yes_no answered
+                         refused seq
+  answer   Answer        run key action by reason answer already early owner open; also
+                         of approve and reject
   verify   Verification  items: id status records bytes torn path problem leftovers; ok
   repair   Repair        items: id status path problem refused records lost missing after
                          version original …; dry_run ok

@@ -129,7 +129,7 @@ func (a *app) notImported(ctx context.Context, arg string, err error) error {
 
 func (a *app) imported(t *target, f importFlags, warnings []string) {
 	if a.json {
-		a.out.json(importJSON{head{"Import", 1}, runView(t.info, asleep(t.info)), t.info.UID, append([]string{}, warnings...)})
+		a.out.json(importJSON{head{"Import", 1}, runView(t.info), t.info.UID, append([]string{}, warnings...)})
 		return
 	}
 	for _, w := range warnings {

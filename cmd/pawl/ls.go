@@ -36,17 +36,18 @@ func (a *app) lsCommand() *cobra.Command {
   pawl ls --json | jq -r '.items[] | select(.status=="failed") | .id'`,
 		Long: `PROGRESS is items done of the Map that most steps belong to, else the number of
 finished steps. OWNER is the process that has the run open now. SPENT is what it has used
-over all starts, if anything was metered; people see the money only.
+over all starts, if anything was metered; people see the money only. ASKS is how many of
+its questions wait for an answer, see pawl waiting.
 
 Runs that cannot be read are listed first, beside the good ones, and the exit code
 is 6 then (7, 3 or 1 if none of them is damaged), whatever --status and --label show.
 
 Statuses: running (a live process has it open), interrupted (in progress, and nobody
 has it open), complete, failed (its last attempt ended with an error; the next start
-tries again), waiting (it can go on at a time that pawl show tells), cancelled (until
-pawl reopen), damaged, newer (written by a newer pawl), unreadable (the system refuses,
-or it is no file), missing (one that was asked for beside others and is not there),
-in_progress (a checkpoint file that is not complete).`,
+tries again), waiting (it can go on at a time, or with an answer, that pawl show tells),
+cancelled (until pawl reopen), damaged, newer (written by a newer pawl), unreadable (the
+system refuses, or it is no file), missing (one that was asked for beside others and is
+not there), in_progress (a checkpoint file that is not complete).`,
 		Annotations:       map[string]string{"exit": "3 no store · 6 a run is damaged"},
 		ValidArgsFunction: a.completeRefs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -172,7 +173,7 @@ func (a *app) collect(ctx context.Context, args []string) ([]listed, error) {
 
 func (a *app) listed(t *target) listed {
 	info := t.info
-	l := listed{view: runView(info, asleep(info)), name: t.name, arg: t.arg, progress: progress(info), owner: owner(info), problem: problemText(info), err: info.Err}
+	l := listed{view: runView(info), name: t.name, arg: t.arg, progress: progress(info), owner: owner(info), problem: problemText(info), err: info.Err}
 	if info.Err == nil && info.Status == runs.Complete {
 		l.problem = ""
 	}
@@ -199,25 +200,21 @@ func compareListed(x, y listed, by string) int {
 
 func (a *app) lsTable(items []listed) {
 	now := a.now()
-	head := []string{"ID", "STATUS", "PROGRESS", "UPDATED", "OWNER", "ERROR", "SPENT"}
-	metered := !a.out.tty // people need no column of dashes
-	for _, l := range items {
-		metered = metered || l.view.Spent != nil
-	}
-	if !metered {
-		head = head[:6]
-	}
+	head := []string{"ID", "STATUS", "PROGRESS", "UPDATED", "OWNER", "ERROR", "SPENT", "ASKS"}
 	rows := make([][]string, 0, len(items))
 	for _, l := range items {
 		updated, why := stamp(time.Time(l.view.UpdatedAt)), inline(l.problem)
 		if a.out.tty {
 			updated, why = age(time.Time(l.view.UpdatedAt), now), firstLine(l.problem)
 		}
-		row := []string{cell(l.name), a.out.status(l.view.Status), l.progress, updated, l.owner, cmp.Or(why, "-")}
-		if metered {
-			row = append(row, a.out.spent(l.view.Spent))
+		row := []string{cell(l.name), a.out.status(l.view.Status), l.progress, updated, l.owner, cmp.Or(why, "-"), a.out.spent(l.view.Spent), "-"}
+		if n := l.view.Steps.Waiting; n > 0 {
+			row[7] = fmt.Sprint(n)
 		}
 		rows = append(rows, row)
+	}
+	if a.out.tty {
+		head, rows = withoutDashes(head, rows, 6)
 	}
 	a.out.table(head, rows, 5, 0)
 }

@@ -1,11 +1,13 @@
 // Command pawl looks at runs: what is done, what is under way, what failed, and
 // whether the files are sound. It reads beside live owners, takes no lock and
 // changes nothing; only repair, compact, resolve, reopen, retry, clear, delete and import do,
-// of runs that nobody owns, and cancel, of any.
+// of runs that nobody owns, and answer, approve, reject and cancel, of any.
 //
 //	pawl ls                list the runs of a store
 //	pawl show RUN          everything about one run
 //	pawl log -f RUN        its history, as it grows
+//	pawl waiting           what runs ask, and wait for an answer to
+//	pawl answer RUN KEY    answer it, from any process
 //	pawl resolve RUN STEP  say of a step in doubt whether it happened
 //	pawl cancel RUN        stop it, whoever works on it
 //	pawl demo              a job that is killed and goes on
@@ -108,8 +110,8 @@ func (a *app) command() *cobra.Command {
 		&cobra.Group{ID: "change", Title: "Decide, begin anew, move"},
 		&cobra.Group{ID: "more", Title: "More"},
 	)
-	root.AddCommand(a.lsCommand(), a.showCommand(), a.logCommand(), a.stepsCommand(), a.verifyCommand(),
-		a.repairCommand(), a.compactCommand(), a.resolveCommand(), a.cancelCommand(), a.reopenCommand(),
+	root.AddCommand(a.lsCommand(), a.showCommand(), a.logCommand(), a.stepsCommand(), a.waitingCommand(), a.verifyCommand(),
+		a.repairCommand(), a.compactCommand(), a.answerCommand(), a.approveCommand(), a.rejectCommand(), a.resolveCommand(), a.cancelCommand(), a.reopenCommand(),
 		a.retryCommand(), a.clearCommand(), a.deleteCommand(),
 		a.forkCommand(), a.exportCommand(), a.importCommand(), a.demoCommand(), a.demoJobCommand(), a.versionCommand(), a.helpCommand(root))
 	root.AddCommand(topics()...)

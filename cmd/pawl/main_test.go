@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"waitfor":  waitFor,
 			"drop":     func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(os.Remove(ts.MkAbs(args[0]))) },
 			"truncate": truncate,
+			"damage":   damage,
 		},
 	})
 }
@@ -136,6 +137,18 @@ func truncate(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// damage DIR changes a letter in every file of a directory.
+func damage(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range entries {
+		path := filepath.Join(ts.MkAbs(args[0]), e.Name())
+		text, err := os.ReadFile(path)
+		ts.Check(err)
+		ts.Check(os.WriteFile(path, bytes.Replace(text, []byte("approved"), []byte("approvel"), 1), 0o600))
+	}
 }
 
 // hash DIR FILE writes names, modes, sizes, times and digests of all files to FILE.

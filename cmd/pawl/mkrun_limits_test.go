@@ -24,11 +24,9 @@ import (
 //	sleeping   a step is done, and the run waits for tomorrow
 //	nap        the same, but the process dies while it sleeps
 //	metered    money and tokens, a budget, a deadline; the process dies in the third step
+//	ignores    the inputs of the run, a step and an item, which are others on each start, are let pass
 //	spent      the same, with so small a budget that the third step does not begin
-var limits = map[string]struct {
-	fn   func(ctx context.Context) (map[string]int, error)
-	opts []pawl.RunOption
-}{
+var limits = map[string]limited{
 	"work":     {fn: work},
 	"final":    {fn: final},
 	"series":   {fn: series, opts: []pawl.RunOption{wait.Yield(time.Minute)}},
@@ -36,7 +34,13 @@ var limits = map[string]struct {
 	"sleeping": {fn: sleeping, opts: []pawl.RunOption{wait.Yield(0)}},
 	"nap":      {fn: nap},
 	"metered":  {fn: metered, opts: []pawl.RunOption{meter.Budget("usd", 20), wait.Deadline(48 * time.Hour)}},
+	"ignores":  {fn: ignores, opts: []pawl.RunOption{pawl.RunInput(os.Getpid()), pawl.IgnoreInput()}},
 	"spent":    {fn: metered, opts: []pawl.RunOption{meter.Budget("usd", 12), meter.Budget("searches", 5)}},
+}
+
+type limited struct {
+	fn   func(ctx context.Context) (map[string]int, error)
+	opts []pawl.RunOption
 }
 
 // mklimited makes one of them. How it ends is seen by looking at the run.
@@ -137,4 +141,12 @@ func metered(ctx context.Context) (map[string]int, error) {
 		}
 	}
 	return map[string]int{"ok": 1}, nil
+}
+
+func ignores(ctx context.Context) (map[string]int, error) {
+	one := func(context.Context) (int, error) { return 1, nil }
+	_, err := pawl.Step(ctx, "step", one, pawl.WithInput(os.Getpid()), pawl.IgnoreInput())
+	key := func(int) string { return "item" }
+	_, mapErr := pawl.Map(ctx, "map", []int{os.Getpid()}, key, func(ctx context.Context, _ int) (int, error) { return one(ctx) }, pawl.IgnoreInput())
+	return nil, errors.Join(err, mapErr, errors.New("once more"))
 }

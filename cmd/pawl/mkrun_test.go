@@ -30,7 +30,7 @@ import (
 //	compacting   the same, and then the journal is compacted
 //	big N SIZE   N steps of SIZE bytes each; then the run is let go
 //	empty        a store without runs
-//	…            more, in mkrun_limits_test.go
+//	…            more, in mkrun_limits_test.go and mkrun_asks_test.go
 //
 // and, with a file in place of a store, checkpoints saved twice: file, file-complete,
 // file-exact (a result that is not compact), state and state-complete; and saved more

@@ -75,6 +75,8 @@ var classes = []struct {
 	{pawl.ErrReplaced, exitConflict, "replaced"},
 	{pawl.ErrConflict, exitConflict, "conflict"},
 	{pawl.ErrComplete, exitConflict, "complete"},
+	{pawl.ErrCancelled, exitConflict, "cancelled"},
+	{pawl.ErrMismatch, exitUsage, "mismatch"},
 	{pawl.ErrWaiting, exitNotFinished, "waiting"},
 	{fs.ErrInvalid, exitUnreachable, "unreachable"}, // not a regular file
 	{pawl.ErrInvalid, exitUsage, "invalid"},

@@ -76,12 +76,9 @@ func (m *mending) report(rep *repair.Report) {
 func standing(fold *journal.Fold) *afterJSON {
 	c := fold.Counts()
 	info := runs.Info{Status: fold.Status}
-	after := &afterJSON{Status: statusOf(info), Steps: stepsJSON{Done: c.Done, Failed: c.Failed}, InDoubt: []string{}}
+	after := &afterJSON{Status: statusOf(info), Steps: stepsJSON{Done: c.Done, Failed: c.Failed, Sleeping: c.Sleeping, Waiting: c.Waiting}, InDoubt: []string{}}
 	for key, s := range fold.Steps {
-		switch {
-		case sleeps(fold, key):
-			after.Steps.Sleeping++
-		case s.Status == journal.StepRunning:
+		if s.Status == journal.StepRunning && !sleeps(fold, key) {
 			after.InDoubt = append(after.InDoubt, key)
 		}
 	}

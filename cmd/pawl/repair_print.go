@@ -178,6 +178,9 @@ func stepWords(s stepsJSON) string {
 	if s.Sleeping > 0 {
 		words += fmt.Sprintf(", %d sleeping", s.Sleeping)
 	}
+	if s.Waiting > 0 {
+		words += fmt.Sprintf(", %d waiting for an answer", s.Waiting)
+	}
 	return words
 }
 

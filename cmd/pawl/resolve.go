@@ -78,7 +78,7 @@ func (a *app) resolveStep(cmd *cobra.Command, id, key string, f resolveFlags) er
 	var result json.RawMessage
 	if !f.rerun {
 		var err error
-		if result, err = a.readJSON(cmd, f.done); err != nil {
+		if result, err = a.readJSON(cmd, f.done, "--done", "a text needs quotes of its own: --done '\"paid\"'"); err != nil {
 			return err
 		}
 	}
@@ -149,9 +149,10 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// readJSON returns the value that an argument holds or names.
-func (a *app) readJSON(cmd *cobra.Command, arg string) (json.RawMessage, error) {
-	data, from := []byte(arg), "--done"
+// readJSON returns the value that an argument holds or names; from is where the argument
+// stands, and hint for who has given something else.
+func (a *app) readJSON(cmd *cobra.Command, arg, from, hint string) (json.RawMessage, error) {
+	data := []byte(arg)
 	var err error
 	switch path, isFile := strings.CutPrefix(arg, "@"); {
 	case arg == "-":
@@ -168,7 +169,7 @@ func (a *app) readJSON(cmd *cobra.Command, arg string) (json.RawMessage, error) 
 	var v json.RawMessage
 	if err := json.Unmarshal(data, &v); err != nil {
 		p := usage(cmd, "%s is not JSON: %v", from, err)
-		p.hint = `nothing was changed; a text needs quotes of its own: --done '"paid"'`
+		p.hint = "nothing was changed; " + hint
 		return nil, p
 	}
 	return v, nil

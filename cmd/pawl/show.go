@@ -15,7 +15,7 @@ func (a *app) showCommand() *cobra.Command {
 	var result bool
 	cmd := &cobra.Command{
 		Use:     "show REF",
-		Short:   "Show how a run stands: progress, failures, what is in doubt",
+		Short:   "Show how a run stands: progress, failures, what is in doubt, what it asks",
 		GroupID: "look",
 		Example: `  pawl show research
   pawl show research --result > result.json     the recorded result, byte for byte
@@ -26,6 +26,11 @@ was under way when its process died: it may have happened. The next start runs i
 unless it may run at most once (pawl.AtMostOnce): then what to type is shown, as it is for
 steps that failed finally or are poison. Results are never shown unless asked for with
 --result.
+
+What the run asks somebody (pawl.Await) is shown in full, as far as it fits on a terminal,
+with what an answer must look like and what to type; and of the questions that have one,
+who gave which answer. A bar stands before each line of a question: it may come from a
+model, and say anything.
 
 What was metered (package meter) is summed over all starts: spent, of how much if there is
 a budget, and kept, which is what the finished steps used and the next start does not pay
@@ -51,6 +56,7 @@ again.`,
 // details is what show says beyond the description of a run.
 type details struct {
 	steps  []stepView // those that failed or have no end
+	asked  asked
 	result []byte
 }
 
@@ -59,17 +65,6 @@ func (d details) unresolved() int {
 	n := 0
 	for _, s := range d.steps {
 		if s.Status == "in_doubt" && s.AtMostOnce {
-			n++
-		}
-	}
-	return n
-}
-
-// asleep counts the steps that wait for a time.
-func (d details) asleep() int {
-	n := 0
-	for _, s := range d.steps {
-		if s.Status == statusSleeping {
 			n++
 		}
 	}
@@ -85,7 +80,7 @@ func (t *target) read(ctx context.Context) (details, error) {
 	case isCheckpoint(t.info):
 		d.result, err = t.result()
 		return d, err
-	case t.info.Err == nil && t.info.Failed+t.info.Running == 0:
+	case t.info.Err == nil && t.info.Failed+t.info.Running+t.info.Waiting == 0:
 	case hasJournal(t.info.Err):
 		steps, fold, err := readSteps(ctx, t.info.Path, t.info.Owner != nil)
 		if err != nil && t.info.Err == nil {
@@ -100,7 +95,8 @@ func (t *target) read(ctx context.Context) (details, error) {
 			t.info.UID, t.info.Kind, t.info.Created = fold.Header.UID, fold.Header.RunKind, fold.Header.Created
 			t.info.Attempts, t.info.Records, t.info.Updated = int(fold.Attempts), fold.Records, fold.LastAt()
 			c := fold.Counts()
-			t.info.Done, t.info.Failed, t.info.Running, t.info.Took = c.Done, c.Failed, c.Running, c.Took
+			t.info.Done, t.info.Failed, t.info.Running, t.info.Waiting, t.info.Took = c.Done, c.Failed, c.Running, c.Waiting, c.Took
+			t.info.Sleeping, t.info.Final = c.Sleeping, c.Final
 			t.info.Spent, t.info.Kept, t.info.Budget, t.info.Deadline = fold.SpentSoFar(), c.Used, fold.Budget, fold.Deadline
 		}
 	}
@@ -164,7 +160,9 @@ type showJSON struct {
 	UID         *string         `json:"uid"`
 	Store       *string         `json:"store"`
 	Maps        []mapJSON       `json:"maps"`
-	Unfinished  []stepView      `json:"unfinished"` // steps that failed, are running, sleep, or are in doubt
+	Unfinished  []stepView      `json:"unfinished"` // steps that failed, are running, sleep, wait for an answer, or are in doubt
+	Questions   []questionView  `json:"questions"`  // that wait for an answer
+	Answers     []answerView    `json:"answers"`    // to those that have one
 	Input       json.RawMessage `json:"input"`
 	ResultBytes *int            `json:"result_bytes"`
 	Warnings    []string        `json:"warnings"`
@@ -172,6 +170,12 @@ type showJSON struct {
 
 func (a *app) show(ctx context.Context, t *target) error {
 	d, err := t.read(ctx)
+	if err == nil {
+		d.asked, err = a.questionsOf(ctx, t)
+		if t.info.Err != nil {
+			err = nil // it is said below; what stands before the damage is shown
+		}
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -180,8 +184,8 @@ func (a *app) show(ctx context.Context, t *target) error {
 	}
 	if a.json {
 		v := showJSON{
-			head: head{"Run", 1}, runJSON: runView(t.info, d.asleep()), UID: text(t.info.UID), Store: text(t.store),
-			Maps: []mapJSON{}, Unfinished: d.steps, Input: raw(t.info.Input), Warnings: append([]string{}, t.info.Warnings...),
+			head: head{"Run", 1}, runJSON: runView(t.info), UID: text(t.info.UID), Store: text(t.store),
+			Maps: []mapJSON{}, Unfinished: d.steps, Questions: append([]questionView{}, d.asked.open...), Answers: append([]answerView{}, d.asked.answered...), Input: raw(t.info.Input), Warnings: append([]string{}, t.info.Warnings...),
 		}
 		if v.Unfinished == nil {
 			v.Unfinished = []stepView{}

@@ -15,7 +15,7 @@ import (
 )
 
 // Words for how a step stands, part of the JSON.
-var stepStatuses = []string{"done", "failed", "running", statusSleeping, "in_doubt"}
+var stepStatuses = []string{"done", "failed", "running", statusSleeping, statusWaiting, "in_doubt"}
 
 func (a *app) stepsCommand() *cobra.Command {
 	var status []string
@@ -34,7 +34,8 @@ ONCE says so (pawl.AtMostOnce), stops there until pawl resolve. NOTE is what paw
 recorded last.
 
 NEXT says of a step that failed when its next try is due (package retry), or that it failed
-finally, or is poison: then it waits for pawl retry. Of a sleeping one it says until when.
+finally, or is poison: then it waits for pawl retry. Of a sleeping one it says until when,
+and of a question that is waiting, by when it must be answered, if there is such a time.
 DEATHS counts the processes in a row that died while the step alone was under way, and
 SPENT is what it used over all its tries (package meter), without the steps inside it. On a
 terminal, columns from ONCE on that say nothing are left out, and people see the money only.
@@ -68,7 +69,7 @@ are gone.`,
 			return a.steps(cmd.Context(), args[0], status)
 		},
 	}
-	cmd.Flags().StringSliceVar(&status, "status", nil, "only steps with one of these `STATUSES`: "+strings.Join(stepStatuses, ", "))
+	cmd.Flags().StringSliceVar(&status, "status", nil, "only some `STATUSES`: "+strings.Join(stepStatuses, ", "))
 	a.completeFlag(cmd, "status", stepStatuses...)
 	return cmd
 }

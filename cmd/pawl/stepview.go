@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pawlgo/pawl/journal"
-	"github.com/pawlgo/pawl/runs"
 )
 
 // stepView is a step as it is shown.
@@ -22,7 +21,7 @@ type stepView struct {
 	AtMostOnce  bool            `json:"at_most_once"` // in doubt, it does not run again by itself
 	Tries       int64           `json:"tries"`
 	TookSeconds float64         `json:"took_seconds"`
-	StartedAt   jsonTime        `json:"started_at"` // of the last try
+	StartedAt   jsonTime        `json:"started_at"` // of the last try; of a question when it was asked
 	EndedAt     jsonTime        `json:"ended_at"`
 	Seq         int64           `json:"seq"` // newest record
 	Bytes       int64           `json:"bytes"`
@@ -31,7 +30,7 @@ type stepView struct {
 	Poison      bool            `json:"poison"`   // for good since its processes died
 	Fails       int64           `json:"fails"`    // tries of the present series that failed
 	NextAt      jsonTime        `json:"next_at"`  // when the next try of the series is due
-	UntilAt     jsonTime        `json:"until_at"` // when it ends, of a sleep that has begun
+	UntilAt     jsonTime        `json:"until_at"` // when it ends, of a sleep that has begun; by when a question must have its answer
 	Deaths      int64           `json:"deaths"`   // in a row at which it was under way alone
 	Spent       amounts         `json:"spent"`    // over all its tries, without the steps inside it
 	Note        json.RawMessage `json:"note"`     // the newest, null if none or larger than 4 KiB
@@ -61,9 +60,9 @@ func readSteps(ctx context.Context, path string, owned bool) ([]stepView, *journ
 	_, err = journal.EachFile(f, func(r *journal.Record) error {
 		fold.Apply(r)
 		switch r.Kind {
-		case journal.KindStart:
+		case journal.KindStart, journal.KindAwait:
 			at[fold.Steps[r.Key]] = times{start: r.Time()}
-		case journal.KindStep, journal.KindFail:
+		case journal.KindStep, journal.KindFail, journal.KindAnswer:
 			t := at[fold.Steps[r.Key]]
 			t.end, t.err = r.Time(), r.Str("error")
 			at[fold.Steps[r.Key]] = t
@@ -108,38 +107,21 @@ func (v *stepView) troubles(fold *journal.Fold, s *journal.Step) {
 	}
 }
 
-// asleep counts the sleeps among the steps of a run that have no end.
-func asleep(info runs.Info) (n int) {
-	if info.Err != nil || info.Running == 0 || isCheckpoint(info) {
-		return 0
-	}
-	fold, _, err := journal.Read(info.Path)
-	if err != nil {
-		return 0 // changed since; what is wrong shows elsewhere
-	}
-	for key := range fold.Trouble {
-		if sleeps(fold, key) {
-			n++
-		}
-	}
-	return min(n, info.Running)
-}
-
 // sleeps reports whether a step is a sleep that has begun and has no end.
 func sleeps(fold *journal.Fold, key string) bool {
 	s, t := fold.Steps[key], fold.Trouble[key]
 	return s != nil && t != nil && s.Status == journal.StepRunning && !t.Until.IsZero()
 }
 
-// next is what becomes of a step that failed, or when it ends if it sleeps: a word and a time,
-// "-" for nothing to say.
+// next is what becomes of a step that failed, or when it ends if it sleeps or asks: a word and a
+// time, "-" for nothing to say.
 func (v *stepView) next(show func(time.Time) string) string {
 	switch {
 	case v.Poison:
 		return "poison"
 	case v.Final:
 		return "final"
-	case v.Status == statusSleeping:
+	case v.Status == statusSleeping, v.Status == statusWaiting && !time.Time(v.UntilAt).IsZero():
 		return "until " + show(time.Time(v.UntilAt))
 	case !time.Time(v.NextAt).IsZero():
 		return "retry " + show(time.Time(v.NextAt))

@@ -18,7 +18,7 @@ const (
 	statusInProgress  = "in_progress" // a checkpoint file that is not complete: it does not say whether someone works on it
 	statusComplete    = "complete"
 	statusFailed      = "failed"
-	statusWaiting     = "waiting"   // its last attempt ended since it has to wait
+	statusWaiting     = "waiting"   // its last attempt ended since it has to wait; or a question has no answer
 	statusCancelled   = "cancelled" // somebody cancelled it
 	statusDamaged     = "damaged"
 	statusNewer       = "newer"      // written by a newer pawl
@@ -169,6 +169,7 @@ type (
 		Running  int `json:"running"`  // under way in a live process
 		InDoubt  int `json:"in_doubt"` // under way when the process died
 		Sleeping int `json:"sleeping"` // waiting for a time
+		Waiting  int `json:"waiting"`  // questions that wait for an answer
 	}
 	mapJSON struct {
 		Map    string `json:"map"`
@@ -195,11 +196,10 @@ func (l labels) have(want labels) bool {
 	return true
 }
 
-// runView is a run of whose steps so many sleep.
-func runView(info runs.Info, asleep int) runJSON {
+func runView(info runs.Info) runJSON {
 	v := runJSON{
 		ID: text(info.ID), Status: statusOf(info), RunKind: text(info.Kind), Labels: info.Labels, Parent: parentOf(info), Attempts: info.Attempts,
-		Steps: stepsJSON{Done: info.Done, Failed: info.Failed, Sleeping: asleep}, TookSeconds: seconds(info.Took),
+		Steps: stepsJSON{Done: info.Done, Failed: info.Failed, Sleeping: info.Sleeping, Waiting: info.Waiting}, TookSeconds: seconds(info.Took),
 		Spent: amountsOf(info.Spent), Kept: amountsOf(info.Kept), Budget: amountsOf(info.Budget),
 		DeadlineAt: jsonTime(info.Deadline), WakeAt: jsonTime(info.WakeAt), Cancelled: decisionOf(info.Cancel),
 		CreatedAt: jsonTime(info.Created), UpdatedAt: jsonTime(info.Updated), Error: text(info.Error),
@@ -207,9 +207,9 @@ func runView(info runs.Info, asleep int) runJSON {
 	}
 	if info.Owner != nil {
 		v.Owner = &ownerJSON{info.Owner.Host, info.Owner.PID, jsonTime(info.Owner.Since)}
-		v.Steps.Running = info.Running - asleep
+		v.Steps.Running = info.Running - info.Sleeping
 	} else {
-		v.Steps.InDoubt = info.Running - asleep
+		v.Steps.InDoubt = info.Running - info.Sleeping
 	}
 	if m := mainMap(info); m != nil {
 		v.Progress = &mapJSON{m.Key, m.Done, m.Failed, m.Total}

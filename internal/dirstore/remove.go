@@ -9,6 +9,8 @@ import (
 
 	"github.com/pawlgo/pawl/internal/inbox"
 	"github.com/pawlgo/pawl/internal/journalfile"
+	"github.com/pawlgo/pawl/internal/vfs"
+	"github.com/pawlgo/pawl/journal"
 )
 
 // Runs returns the directory of the journals.
@@ -33,6 +35,51 @@ func (d *Dir) Kept(id string) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// keptWhole matches those that are journals, and nothing that a write left that was cut short.
+var keptWhole = regexp.MustCompile(`\.(damaged|cleared)-[0-9]+$`)
+
+// RefuseNewer returns an error that matches [journal.ErrNewerFormat] if a run's journal, or with
+// all set also one that is kept aside of it, was written by a newer program: what this one does
+// not know is not its to take away. Whatever else is wrong with them is no error. The caller
+// holds the run's lock.
+func (d *Dir) RefuseNewer(id string, all bool) error {
+	paths := []string{d.Journal(id)}
+	if all {
+		kept, err := d.Kept(id)
+		if err != nil {
+			return err
+		}
+		for _, path := range kept {
+			if keptWhole.MatchString(path) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	for _, path := range paths {
+		_, err := vfs.OnceMore(func() (struct{}, error) { return struct{}{}, d.begins(path) })
+		if errors.Is(err, journal.ErrNewerFormat) {
+			return err
+		}
+	}
+	return nil
+}
+
+// begins reads a journal's first record, which says the format.
+func (d *Dir) begins(path string) error {
+	f, err := vfs.OpenRegular(d.FS, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	sc := journal.NewScanner(f, info.Size())
+	sc.Scan()
+	return journal.WithPath(sc.Err(), path)
 }
 
 // Remove removes a run's journal and what belongs to it, its mail too, durably. The journal goes

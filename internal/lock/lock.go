@@ -55,9 +55,10 @@ func Acquire(path string) (*Lock, error) {
 	// with what the name says now, and try again when they differ.
 	stale := false
 	for range 100 {
+		var owner Owner
 		f, err := openFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 		if err == nil {
-			err = patiently(f)
+			owner, err = patiently(f)
 		}
 		if errors.Is(err, syscall.ESTALE) && !stale {
 			// On a network file system: another machine replaced the file.
@@ -73,7 +74,7 @@ func Acquire(path string) (*Lock, error) {
 		if err != nil {
 			defer f.Close()
 			if errors.Is(err, errHeld) {
-				return nil, &HeldError{Path: path, Owner: readOwner(f)}
+				return nil, &HeldError{Path: path, Owner: owner}
 			}
 			return nil, lockError(path, err)
 		}
@@ -106,25 +107,35 @@ func lockError(path string, err error) error {
 // patience is how long a lock is asked for while nobody owns it.
 const patience = 5 * time.Second
 
-// patiently takes the lock. Who only looks whether it is held ([Probe]) has to share it
-// for a moment and must keep nobody from it; an owner holds it alone, and is noticed at
-// once.
-func patiently(f *os.File) error {
-	for begin := time.Now(); ; {
+// patiently takes the lock, or returns errHeld and who owns it. Who only looks whether it
+// is held ([Probe]) has to share it for a moment and must keep nobody from it; an owner
+// holds it alone, and is noticed at once, or as soon as it is known who it is.
+func patiently(f *os.File) (Owner, error) {
+	begin := time.Now()
+	for looks := 0; ; {
 		err := tryLock(f)
 		if !errors.Is(err, errHeld) {
-			return err
+			return Owner{}, err
 		}
-		if shared := tryLockShared(f); shared != nil {
-			return shared // held by an owner, or something worse
+		switch shared := tryLockShared(f); {
+		case shared == nil:
+			if err := unlock(f); err != nil {
+				return Owner{}, err
+			}
+			if time.Since(begin) > patience {
+				return Owner{}, errHeld
+			}
+			time.Sleep(time.Duration(100+rand.IntN(900)) * time.Microsecond) // not in step with others
+		case !errors.Is(shared, errHeld):
+			return Owner{}, shared
+		default:
+			owner, ok := ownerAt(f, looks)
+			if ok {
+				return owner, errHeld
+			}
+			pause(looks)
+			looks++
 		}
-		if err := unlock(f); err != nil {
-			return err
-		}
-		if time.Since(begin) > patience {
-			return errHeld
-		}
-		time.Sleep(time.Duration(100+rand.IntN(900)) * time.Microsecond) // not in step with others
 	}
 }
 
@@ -166,13 +177,17 @@ func Probe(path string) (owner Owner, held bool, err error) {
 		return Owner{}, false, err
 	}
 	defer f.Close()
-	switch err := tryLockShared(f); {
-	case err == nil:
-		return Owner{}, false, nil
-	case errors.Is(err, errHeld):
-		return readOwner(f), true, nil
-	default:
-		return Owner{}, false, lockError(path, err)
+	for looks := 0; ; looks++ {
+		switch err := tryLockShared(f); {
+		case err == nil:
+			return Owner{}, false, nil
+		case !errors.Is(err, errHeld):
+			return Owner{}, false, lockError(path, err)
+		}
+		if owner, ok := ownerAt(f, looks); ok {
+			return owner, true, nil
+		}
+		pause(looks)
 	}
 }
 
@@ -204,6 +219,41 @@ func (l *Lock) writeOwner() error {
 	}
 	_, err = l.f.WriteAt(append(text, '\n'), 0)
 	return err
+}
+
+// Between taking the lock and writing its text an owner does nothing else, and it empties the
+// file before it lets go. So a file that names nobody, or the dead, will name the owner in a
+// moment, if the machine is not very busy, or the lock is free by then. That is waited for.
+const (
+	looksMax    = 60 // with their pauses some 50 ms
+	looksQuick  = 10 // the first pauses are shorter
+	looksRemote = 3  // after which a text of another host is believed
+)
+
+func pause(looks int) {
+	if looks < looksQuick {
+		time.Sleep(100 * time.Microsecond)
+	} else {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// ownerAt reads who the owner of a held lock is, having looked so many times before. It is not
+// ok if the text may be that of an earlier owner, who was killed, or is being written: then look
+// again. In the end whatever stands there is believed: the process may be hidden from this one,
+// in a container that has the same host name.
+func ownerAt(f *os.File, looks int) (o Owner, ok bool) {
+	o = readOwner(f)
+	host, _ := Self()
+	switch {
+	case looks >= looksMax:
+		return o, true
+	case o.PID <= 0:
+		return o, false
+	case o.Host != host: // whose processes cannot be asked for
+		return o, looks >= looksRemote
+	}
+	return o, running(o.PID)
 }
 
 func readOwner(f *os.File) Owner {

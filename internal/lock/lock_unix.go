@@ -3,7 +3,9 @@
 package lock
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -29,4 +31,19 @@ func flock(f *os.File, how int) error {
 		}
 		return err
 	}
+}
+
+// running reports whether there is a process of that number that is not dead. A dead one
+// that its parent has not asked after yet holds no locks; where there is no Linux /proc it
+// counts as running.
+func running(pid int) bool {
+	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
+	return !bytes.HasPrefix(state, []byte("Z")) && !bytes.HasPrefix(state, []byte("X"))
 }

@@ -29,3 +29,16 @@ func lockFile(f *os.File, flags uint32) error {
 	}
 	return err
 }
+
+// running reports whether there is a process of that number that is not dead. One that may
+// not be asked is there.
+func running(pid int) bool {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return errors.Is(err, windows.ERROR_ACCESS_DENIED)
+	}
+	defer windows.CloseHandle(h) //nolint:errcheck // ends with the process at the latest
+	const stillActive = 259
+	var code uint32
+	return windows.GetExitCodeProcess(h, &code) != nil || code == stillActive
+}

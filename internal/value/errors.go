@@ -98,6 +98,8 @@ func syntaxReason(text []byte, e *jsontext.SyntacticError) (string, int64) {
 		return "cut off", off
 	case strings.Contains(e.Err.Error(), "surrogate"):
 		return "half of a surrogate pair, which is not valid Unicode", off
+	case strings.Contains(e.Err.Error(), "max depth"):
+		return tooDeep, off // the package's own limit is far above ours
 	}
 	return e.Err.Error(), off
 }

@@ -11,6 +11,8 @@ import (
 // It keeps every file readable by readers with a small stack, such as Python's.
 const MaxDepth = 500
 
+var tooDeep = fmt.Sprintf("nested deeper than %d levels", MaxDepth)
+
 // Valid reports whether text is one strict JSON value within [MaxDepth].
 func Valid(text []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), base)
@@ -35,7 +37,7 @@ func CheckDepth(text []byte) error {
 		case inString:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return &Error{Path: pathAt(text, i), Offset: int64(i), Reason: fmt.Sprintf("nested deeper than %d levels", MaxDepth)}
+				return &Error{Path: pathAt(text, i), Offset: int64(i), Reason: tooDeep}
 			}
 		case c == '}' || c == ']':
 			depth--

@@ -1,0 +1,5 @@
+//go:build race
+
+package adk_test
+
+const raceDetector = true
