@@ -27,10 +27,24 @@ import (
 // There is one answer: of two, one wins, and the other is [ErrConflict], which names who was
 // first and when. The same answer by the same person again is nil.
 //
+// Who shows a question to a person and answers for him should use [Store.AnswerQuestion]: by then
+// the run may ask something else under that key.
+//
 // Errors: [ErrNotFound], [ErrConflict], [ErrComplete], [ErrMismatch] (the question is known, and
 // the answer does not fit it: with the JSON path), [ErrInvalid] (the ID, the key, a value that cannot
 // be stored, a step that is no question), [ErrCancelled], [ErrCorrupt], [ErrNewerFormat].
 func (s *Store) Answer(ctx context.Context, id, key string, result any, by, reason string) error {
+	return s.answer(ctx, id, key, "", result, by, reason)
+}
+
+// AnswerQuestion is [Store.Answer] to a question as [Store.Questions] has returned it: if the run
+// asks something else under that key by now, the answer is not given, and the error is
+// [ErrConflict].
+func (s *Store) AnswerQuestion(ctx context.Context, q runs.Question, result any, by, reason string) error {
+	return s.answer(ctx, q.RunID, q.Key, q.Digest, result, by, reason)
+}
+
+func (s *Store) answer(ctx context.Context, id, key, about string, result any, by, reason string) error {
 	const op = "answer"
 	refuse := func(err error, hint string) error {
 		return &RunError{Op: op, RunID: id, Key: key, Err: err, Hint: "nothing was recorded; " + hint}
@@ -53,6 +67,9 @@ func (s *Store) Answer(ctx context.Context, id, key string, result any, by, reas
 	case journal.Cancelled:
 		return cancelError(id, fold.Cancel)
 	}
+	if len(text) > inbox.MaxSize/2 { // a text that must be quoted may be twice as long there
+		return refuse(fmt.Errorf("%w: an answer of %d bytes; the limit is %d", ErrInvalid, len(text), inbox.MaxSize/2), "answer with the path of a file")
+	}
 	given, err := s.answerOf(info.Path, fold, key)
 	if err != nil {
 		return openError(id, info.Path, err)
@@ -67,11 +84,13 @@ func (s *Store) Answer(ctx context.Context, id, key string, result any, by, reas
 		if err != nil {
 			return openError(id, info.Path, err)
 		}
-		e.About = q.Str("in")
+		if e.About = q.Str("in"); about != "" && about != e.About {
+			return refuse(fmt.Errorf("%w: the question has changed since it was shown", ErrConflict), "look at it again: pawl show "+quoteArg(id))
+		}
 		if err := shape.Check(q.Member("shape"), text); err != nil {
 			return refuse(fmt.Errorf("%w: %w", ErrMismatch, err), "the question waits for: "+string(q.Member("shape")))
 		}
-	case st.Status == journal.StepFailed && st.Final:
+	case st.Status == journal.StepFailed && st.Final && st.Tries == 0: // no function was called: it was asked
 		return refuse(fmt.Errorf("%w: the time for an answer is over", ErrConflict), "to ask again: pawl retry "+quoteArg(id)+" "+quoteArg(key))
 	default:
 		return refuse(fmt.Errorf("%w: a step of that key is no question", ErrInvalid), "list the questions with: pawl waiting "+quoteArg(id))
@@ -80,14 +99,20 @@ func (s *Store) Answer(ctx context.Context, id, key string, result any, by, reas
 	if first, ok := errors.AsType[*inbox.ExistsError](err); ok && first.Err == nil {
 		return conflict(op, id, key, e, first.Winner)
 	}
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNewerFormat) {
+		return refuse(err, "what lies there can neither be taken nor overwritten; look at it, and remove it if it is nobody's")
+	}
 	if err != nil {
 		return &RunError{Op: op, RunID: id, Key: key, Err: err, Hint: "it is not known whether the answer is recorded; give it again"}
 	}
 	// An owner that took somebody else's answer a moment ago has it in the journal by now.
-	if info, fold, err = s.inspect(ctx, op, id); err != nil {
-		return nil //nolint:nilerr // ours is in the inbox, whatever has become of the journal
+	if info, fold, err = s.inspect(context.WithoutCancel(ctx), op, id); err == nil {
+		given, err = s.answerOf(info.Path, fold, key)
 	}
-	if given, err = s.answerOf(info.Path, fold, key); err == nil && given != nil {
+	switch {
+	case err != nil:
+		return &RunError{Op: op, RunID: id, Key: key, Err: err, Hint: "the answer is recorded; whether somebody else was first is not known, give it again"}
+	case given != nil:
 		return conflict(op, id, key, e, *given)
 	}
 	return nil
@@ -154,10 +179,10 @@ func (s *Store) Questions(ctx context.Context, id string) ([]runs.Question, erro
 		if err != nil {
 			return nil, err
 		}
-		if mailErr != nil && len(mail) == 0 {
-			return nil, openError(id, s.dir.Inbox(id), mailErr)
-		}
 		questions, err := s.questions(info, fold, mail)
+		if err == nil && mailErr != nil { // the questions can be shown all the same
+			s.log.Warn("an inbox cannot be read", "run", id, "err", mailErr)
+		}
 		if err == nil {
 			return questions, nil
 		}
@@ -185,7 +210,7 @@ func (s *Store) questions(info runs.Info, fold *journal.Fold, mail []inbox.Entry
 			return nil, err
 		}
 		text, _ := rec.Value()
-		q := runs.Question{RunID: info.ID, Key: key, Asked: rec.Time(), Question: bytes.Clone(text), Shape: bytes.Clone(rec.Member("shape")), Seq: rec.Seq}
+		q := runs.Question{RunID: info.ID, Key: key, Asked: rec.Time(), Question: bytes.Clone(text), Shape: bytes.Clone(rec.Member("shape")), Digest: rec.Str("in"), Seq: rec.Seq}
 		if t := fold.Trouble[key]; t != nil {
 			q.Until = t.Until
 		}

@@ -158,7 +158,7 @@ func ended(ctx context.Context) error {
 // failed: its own context is done, it waits, or it was cancelled or taken over.
 // A step's own timeout is a failure: then the run's context is still alive.
 func (s *scope) interrupted(err error) bool {
-	return s.halted() && !isLate(s.base) || isStop(err)
+	return s.halted() && !isLate(s.base) || s.run.isStop(err)
 }
 
 // halted reports whether the run's own context is done.

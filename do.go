@@ -61,17 +61,11 @@ func Do[R any](ctx context.Context, s *Store, id string, fn func(ctx context.Con
 // run.
 func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) error {
 	ctx = r.Context(ctx)
-	asked := make(chan struct{})
-	unasked := context.AfterFunc(ctx, func() {
-		defer close(asked)
-		r.askedToStop(ended(ctx))
-	})
 	returned := false
 	defer func() {
 		if returned {
 			return
 		}
-		unasked()
 		defer r.Close() //nolint:errcheck // whatever else goes wrong here, the run is let go
 		// Nil means Goexit: a panic with nil is a *runtime.PanicNilError.
 		p := recover()
@@ -87,9 +81,7 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 	err := fn(ctx)
 	returned = true
 	r.drain()
-	if !unasked() {
-		<-asked
-	}
+	r.unheed()
 	if r.deaf != nil {
 		r.deaf() // what has come is in the journal before the end is
 	}
@@ -105,9 +97,9 @@ func (r *Run) drive(ctx context.Context, fn func(ctx context.Context) error) err
 			err = joined{context.DeadlineExceeded, err}
 		}
 		endErr = r.Fail(err)
-	case ctx.Err() == nil && errors.Is(err, ErrWaiting):
+	case ctx.Err() == nil && waits(err):
 		endErr = r.wait()
-	case ctx.Err() != nil || isStop(err):
+	case ctx.Err() != nil || r.isStop(err):
 		endErr = r.interrupt(ended(ctx))
 	default:
 		endErr = r.Fail(err)

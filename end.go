@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/pawlgo/pawl/internal/line"
+	"github.com/pawlgo/pawl/internal/series"
 	"github.com/pawlgo/pawl/internal/value"
 	"github.com/pawlgo/pawl/journal"
 )
@@ -23,16 +25,16 @@ const maxErrorText = 4 << 10
 // with ctx; when the run is cancelled ([ErrCancelled] is the cause), at the deadline that
 // package wait sets, which is a failure; and when the run is closed.
 func (r *Run) Context(ctx context.Context) context.Context {
-	if r.terms.enforced {
-		at := r.terms.deadline
+	if at := r.terms.deadline; !at.IsZero() {
 		// The rest of it is measured by a clock that nobody sets.
-		rest := at.Sub(r.store.now())
+		rest := series.Rest(r.store.now(), at, r.terms.within)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, rest, &deadlineError{at})
 		r.endWith(func(error) { cancel() })
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.endWith(cancel)
+	r.heed(ctx)
 	return context.WithValue(ctx, scopeKey{}, &scope{run: r, base: ctx})
 }
 
@@ -41,6 +43,40 @@ func (r *Run) endWith(end context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ends = append(r.ends, end)
+}
+
+// heed lets it be recorded when the last context that carries the run ends.
+func (r *Run) heed(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.carriers++
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
+		r.mu.Lock()
+		r.carriers--
+		last := r.carriers == 0
+		r.mu.Unlock()
+		if last {
+			r.askedToStop(r.store.ended(ctx))
+		}
+	})
+	r.heeding = append(r.heeding, func() {
+		if !stop() {
+			<-over
+		}
+	})
+}
+
+// unheed ends that, before the run's own end is recorded.
+func (r *Run) unheed() {
+	r.mu.Lock()
+	stops := r.heeding
+	r.heeding = nil
+	r.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
 }
 
 // endContexts ends all contexts that carry the run.
@@ -233,6 +269,7 @@ func (r *Run) end(b *line.Body, durable bool) error {
 // Everything recorded is durable when Close returns nil. Closing again does nothing.
 func (r *Run) Close() error {
 	r.drain()
+	r.unheed()
 	if r.deaf != nil {
 		r.deaf()
 	}
@@ -330,7 +367,23 @@ func (r *Run) askedToStop(cause error) {
 	}
 }
 
-// isStop reports whether err says that the run should stop here and go on later.
-func isStop(err error) bool {
-	return errors.Is(err, ErrWaiting) || errors.Is(err, ErrCancelled) || errors.Is(err, ErrLeaseLost)
+// isStop reports whether err says that the run should stop here and go on later. That another
+// run was cancelled is none of its business.
+func (r *Run) isStop(err error) bool {
+	if errors.Is(err, ErrCancelled) {
+		e, ok := errors.AsType[*RunError](err)
+		return !ok || e.RunID == r.id
+	}
+	return errors.Is(err, ErrLeaseLost) || waits(err)
+}
+
+// waits reports whether err says that the run waits, and nothing else: where something has
+// failed beside a wait, the run has.
+func waits(err error) bool {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if many, ok := joinedErrors(e); ok {
+			return !slices.ContainsFunc(many, func(err error) bool { return !waits(err) })
+		}
+	}
+	return errors.Is(err, ErrWaiting)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -67,10 +69,16 @@ func (e timedOut) Unwrap() []error { return []error{e.timeout, e.err} }
 
 // verdict decides what follows a failed try, and takes that into the series.
 func (r *Run) verdict(s *scope, c stepConfig, err error, sr *serial) ending {
-	if series.IsPermanent(err) || c.keep != nil && c.keep(err) {
+	var cut timedOut
+	timeout := errors.As(err, &cut) // by us: whatever it was doing then
+	switch {
+	case series.IsPermanent(err):
 		return ending{final: true}
-	}
-	if c.retry == nil || s.halted() || r.ours(err) {
+	case s.halted(), !timeout && r.ours(err):
+		return ending{} // no word of fn's
+	case c.keep != nil && c.keep(err):
+		return ending{final: true}
+	case c.retry == nil:
 		return ending{}
 	}
 	sr.fails++
@@ -83,17 +91,35 @@ func (r *Run) verdict(s *scope, c stepConfig, err error, sr *serial) ending {
 	return ending{again: true, serial: sr}
 }
 
-// ours reports whether an error is this run's own word, which another try would hear again.
+// ours reports whether an error is this run's own word, which another try would hear again: of
+// several errors, whether all are.
 func (r *Run) ours(err error) bool {
-	if e, ok := errors.AsType[*RunError](err); ok && e.RunID == r.id {
-		return true
+	if many, ok := joinedErrors(err); ok {
+		return !slices.ContainsFunc(many, func(err error) bool { return !r.ours(err) })
 	}
-	e, ok := errors.AsType[*StepError](err)
-	for ok && e.RunID == r.id && !e.Final && e.Err != nil {
-		e, ok = errors.AsType[*StepError](e.Err)
+	switch e := err.(type) { //nolint:errorlint // each layer is looked at
+	case nil:
+		return false
+	case *RunError:
+		// The end of a context that fn made itself is fn's word.
+		return e.RunID == r.id && !errors.Is(e, context.Canceled) && !errors.Is(e, context.DeadlineExceeded)
+	case *StepError:
+		if e.RunID == r.id && e.Final {
+			return true
+		}
 	}
-	return ok && e.RunID == r.id && e.Final
+	return r.ours(errors.Unwrap(err))
 }
+
+// joinedErrors returns the errors that [errors.Join] has joined into err.
+func joinedErrors(err error) ([]error, bool) {
+	if reflect.TypeOf(err) != joinType {
+		return nil, false
+	}
+	return err.(interface{ Unwrap() []error }).Unwrap(), true
+}
+
+var joinType = reflect.TypeOf(errors.Join(errors.New("")))
 
 // ending is what is recorded of a failure beside its error.
 type ending struct {

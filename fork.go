@@ -139,8 +139,19 @@ func (p *past) writeTo(ctx context.Context, path, newID string) error {
 				return err
 			}
 		}
-		return sc.Err()
+		if err := sc.Err(); err != nil {
+			return err
+		}
+		return p.store.letGo(p.fold, add)
 	}, warner(p.store.log))
+}
+
+// letGo ends the attempt that a copied journal was in the middle of: the copy has not died.
+func (s *Store) letGo(fold *journal.Fold, add func([]byte) error) error {
+	if len(fold.Died()) == 0 {
+		return nil
+	}
+	return add(line.NewBody(journal.KindInterrupted, "", s.now()).Str("error", "copied while it was under way").Bytes())
 }
 
 // header is the first record of the fork.

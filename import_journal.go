@@ -91,7 +91,10 @@ func (m *move) verified(ctx context.Context, path string, r io.Reader, spool vfs
 				return err
 			}
 		}
-		return sc.Err()
+		if err := sc.Err(); err != nil {
+			return err
+		}
+		return m.store.letGo(fold, add)
 	}, warn)
 }
 

@@ -330,13 +330,13 @@ func (m *mapping) settle(i int, err error) {
 	m.errs[i] = err
 	// One that waits does not keep the others from what they can do, nor does one that
 	// waits for somebody to resolve a step in doubt.
-	m.stop = m.stop || err != nil && !errors.Is(err, ErrWaiting) && !m.run.onlyInDoubt(err)
+	m.stop = m.stop || err != nil && !waits(err) && !m.run.onlyInDoubt(err)
 	m.mu.Unlock()
 	m.report(func(p *runs.Progress) {
 		switch {
 		case err == nil:
 			p.Done++
-		case !errors.Is(err, ErrWaiting):
+		case !waits(err):
 			p.Failed++
 		}
 	})

@@ -81,7 +81,7 @@ func (s *Store) resolve(ctx context.Context, id, key string, body func(st *journ
 	case st.Status == journal.StepDone && !said:
 		err = refuse(fmt.Errorf("%w: the step's function has given a result", ErrConflict), "look at it with: pawl steps "+quoteArg(id))
 	case st.Status == journal.StepWaiting:
-		err = refuse(fmt.Errorf("%w: it is a question, it is not in doubt", ErrInvalid), "answer it with: pawl answer "+quoteArg(id)+" "+quoteArg(key))
+		err = refuse(fmt.Errorf("%w: it is a question, it is not in doubt", ErrInvalid), "answer it with: pawl answer "+quoteArg(id)+" "+quoteArg(key)+" JSON")
 	case st.Status == journal.StepFailed:
 		err = refuse(fmt.Errorf("%w: the step failed, it is not in doubt", ErrInvalid), "the next start tries it again")
 	default:

@@ -12,8 +12,8 @@ import (
 
 // Retry lets steps that have failed be tried anew, as if they never had: the next start
 // calls their functions, also of steps that failed finally or are poison, begins a new series
-// of tries and waits for none. With an empty key it is for all steps that failed finally. It
-// returns their keys. Who says so and why stand in the history. When it returns nil that is
+// of tries and waits for none. Steps inside that failed finally are meant too; with an empty key it
+// is for all steps that failed finally. It returns their keys. Who says so and why stand in the history. When it returns nil that is
 // durable.
 //
 // Errors: [ErrNotFound] (no such run or step), [ErrInvalid] (the step has not failed, or none
@@ -72,12 +72,20 @@ func retryable(id, key string, fold *journal.Fold) ([]string, error) {
 	case st.Status == journal.StepRunning && st.Once:
 		return refuse(fmt.Errorf("%w: the step has no recorded end", ErrInDoubt), "find out whether it happened, then: pawl resolve")
 	case st.Status == journal.StepWaiting:
-		return refuse(fmt.Errorf("%w: it is a question that waits for an answer", ErrInvalid), "answer it with: pawl answer "+quoteArg(id)+" "+quoteArg(key))
+		return refuse(fmt.Errorf("%w: it is a question that waits for an answer", ErrInvalid), "answer it with: pawl answer "+quoteArg(id)+" "+quoteArg(key)+" JSON")
 	case st.Status == journal.StepRunning && fold.Trouble[key] != nil && fold.Trouble[key].Deaths > 0: // it would be poison
 	case st.Status == journal.StepRunning:
 		return refuse(fmt.Errorf("%w: the step has not failed, it has no recorded end", ErrInvalid), "the next start tries it again")
 	}
-	return []string{key}, nil
+	// Its error may be that of a step inside, which would only be returned again.
+	keys := []string{key}
+	for inner := range fold.Inside(key) {
+		if st := fold.Steps[inner]; st != nil && st.Status == journal.StepFailed && st.Final {
+			keys = append(keys, inner)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
 }
 
 // Tries returns what the journal says of the tries of a step, in their order: those before a

@@ -55,14 +55,16 @@ type Run struct {
 
 	// order is held while a record is written that depends on which tries are under way, or
 	// that decides it: an epoch.
-	order   sync.Mutex
-	wakeAt  time.Time                 // when the first wait is over that the run did not wait for
-	ends    []context.CancelCauseFunc // of the contexts that carry the run
-	active  int                       // steps and Maps under way
-	idle    *sync.Cond                // active may have become 0
-	closing bool                      // no further step may begin
-	result  []byte                    // recorded result, when complete
-	ended   error                     // why nothing more is recorded, nil while open
+	order    sync.Mutex
+	wakeAt   time.Time                 // when the first wait is over that the run did not wait for
+	carriers int                       // contexts that carry the run and have not ended
+	heeding  []func()                  // end what waits for their end
+	ends     []context.CancelCauseFunc // of the contexts that carry the run
+	active   int                       // steps and Maps under way
+	idle     *sync.Cond                // active may have become 0
+	closing  bool                      // no further step may begin
+	result   []byte                    // recorded result, when complete
+	ended    error                     // why nothing more is recorded, nil while open
 }
 
 // stepState is how a key stands in this attempt.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/pawlgo/pawl/internal/journalfile"
 	"github.com/pawlgo/pawl/internal/lock"
@@ -105,8 +107,13 @@ func invalidID(op, id string, err error) error {
 	return &RunError{Op: op, RunID: strings.ToValidUTF8(id[:min(len(id), 80)], "\ufffd"), Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
 }
 
+// quoteArg returns an argument as a shell takes it, and as a terminal can show it.
 func quoteArg(s string) string {
-	if strings.ContainsAny(s, " '\"\\$&;|<>()*?") {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		// bash, zsh and ksh know this form; strconv's escapes mean the same there.
+		return "$'" + strings.ReplaceAll(strings.Trim(strconv.QuoteToASCII(s), `"`), "'", `\'`) + "'"
+	}
+	if s == "" || strings.ContainsAny(s, " '\"\\$&;|<>()*?[]{}~#!`") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	return s

@@ -80,7 +80,6 @@ func (r *Run) dream(ctx context.Context, s *scope, key string, until time.Time, 
 	if ctx.Err() != nil {
 		return &RunError{Op: "start", RunID: r.id, Key: key, Err: r.store.ended(ctx), Hint: "the wait has not begun"}
 	}
-	begin := time.Now()
 	at, rest, err := r.recordSleep(s, key, until, d)
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func (r *Run) dream(ctx context.Context, s *scope, key string, until time.Time, 
 			return err
 		}
 	}
-	b := line.NewBody(journal.KindStep, key, r.store.now()).Int("try", 1).Int("us", time.Since(begin).Microseconds())
+	b := line.NewBody(journal.KindStep, key, r.store.now()).Int("try", 1).Int("us", 0) // nothing that a resume would save
 	// Not flushed: who forgets that it is over waits for nothing.
 	err = r.record(b.CleanValue([]byte("null")).Bytes(), false, s.alive, stepEnded(key, journal.StepDone))
 	if err != nil {

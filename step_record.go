@@ -37,7 +37,7 @@ func (r *Run) recordStart(s *scope, key string, c stepConfig, input *value.Finge
 	if sr.since.IsZero() {
 		sr.since = r.store.now()
 	}
-	trouble := sr.onStart(b)
+	trouble := sr.onStart(b, c)
 	err = r.record(b.Bytes(), c.once || c.maxCrashes > 0, s.alive, func(f *journal.Fold, span journal.Span) {
 		st := f.Step(key, span.Seq)
 		st.Status, st.Tries, st.Map, st.Once, st.Start = journal.StepRunning, t.n, w.mapKey, c.once, span

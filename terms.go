@@ -18,15 +18,19 @@ import (
 type terms struct {
 	deadline time.Time     // zero if the run has none
 	within   time.Duration // from the first start to that
-	enforced bool          // this start has asked for it
 	budget   map[string]float64
 }
 
 // setTerms takes the limits of this start and what is recorded of those of earlier ones.
 func (r *Run) setTerms(c runConfig) {
-	t := terms{deadline: r.fold.Deadline, within: r.fold.Within, budget: c.budget}
+	t := terms{deadline: r.fold.Deadline, within: r.fold.Within}
+	for unit, limit := range c.budget {
+		if t.budget == nil {
+			t.budget = map[string]float64{}
+		}
+		t.budget[r.hide(unit)] = limit // as it is metered
+	}
 	if c.deadline > 0 {
-		t.enforced = true
 		if t.deadline.IsZero() {
 			t.deadline, t.within = r.store.now(), 0
 		}
@@ -66,7 +70,7 @@ func (e *deadlineError) Unwrap() error { return context.DeadlineExceeded }
 
 // tooLate returns an error if the deadline is over before anything began.
 func (r *Run) tooLate() error {
-	if !r.terms.enforced || r.store.now().Before(r.terms.deadline) {
+	if r.terms.deadline.IsZero() || r.store.now().Before(r.terms.deadline) {
 		return nil
 	}
 	return &RunError{Op: "start", RunID: r.id, Err: &deadlineError{r.terms.deadline}, Hint: "fn was not called and what is done stays recorded; start it with a longer wait.Deadline to go on"}

@@ -41,7 +41,8 @@ func (r *Run) seriesOf(key string, c stepConfig) (*serial, error) {
 	}
 	status, trouble, tries := st.Status, *t, st.Tries
 	r.mu.Unlock()
-	if c.maxCrashes > 0 && trouble.Deaths >= int64(c.maxCrashes) && status == journal.StepRunning {
+	doubtful := c.once || st.Once // it may have happened: nobody but a person can tell
+	if c.maxCrashes > 0 && trouble.Deaths >= int64(c.maxCrashes) && status == journal.StepRunning && !doubtful {
 		return nil, r.poison(key, tries, trouble.Deaths)
 	}
 	sr := &serial{}
@@ -57,13 +58,21 @@ func (r *Run) seriesOf(key string, c stepConfig) (*serial, error) {
 	return sr, nil
 }
 
-// onStart records in which series a try is.
-func (sr *serial) onStart(b *line.Body) journal.Trouble {
-	if sr.fails == 0 {
-		return journal.Trouble{}
+// onStart records in which series a try is, and whether deaths in it are counted.
+func (sr *serial) onStart(b *line.Body, c stepConfig) (t journal.Trouble) {
+	if c.maxCrashes > 0 {
+		t.Limit = int64(c.maxCrashes)
+		b.Int("max_crashes", t.Limit)
 	}
-	b.Int("fails", sr.fails).Str("since", clockText(sr.since))
-	return journal.Trouble{Fails: sr.fails, Since: sr.since}
+	if sr.fails > 0 {
+		t.Fails = sr.fails
+		b.Int("fails", sr.fails)
+	}
+	if sr.fails > 0 || c.retry != nil && c.retry.Elapsed > 0 {
+		t.Since = sr.since
+		b.Str("since", clockText(sr.since))
+	}
+	return t
 }
 
 // clockText is a time as records have it.
@@ -124,27 +133,27 @@ func (c stepConfig) bounded(ctx context.Context) (context.Context, context.Cance
 // gives back what limits have given, when the function has returned; leave says that the try is
 // over and recorded.
 func (r *Run) admit(ctx context.Context, s *scope, key string, c stepConfig) (free, leave func(), err error) {
-	leave, err = r.ward.enter(ctx, s, key, c.maxCrashes > 0)
+	out, err := r.ward.enter(ctx, s, key)
 	if err != nil {
 		return nil, nil, r.notAdmitted(ctx, s, key, err)
 	}
-	if len(c.gates) == 0 {
-		return func() {}, leave, nil
-	}
-	defer func() {
-		if err != nil {
-			leave()
+	// What was true before those waits need not be any more.
+	err = r.mayStart(ctx, s, key)
+	if err == nil && len(c.gates) > 0 {
+		if free, err = r.pass(ctx, s, key, c.gates); err == nil {
+			if err = r.mayStart(ctx, s, key); err != nil {
+				free()
+			}
 		}
-	}()
-	free, err = r.pass(ctx, s, key, c.gates)
+	}
 	if err != nil {
+		out()
 		return nil, nil, err
 	}
-	if err = r.mayStart(ctx, s, key); err != nil { // much may have happened meanwhile
-		free()
-		return nil, nil, err
+	if free == nil {
+		free = func() {}
 	}
-	return free, leave, nil
+	return free, out, nil
 }
 
 // pass passes the gates of a step, one after the other.

@@ -27,7 +27,6 @@ func (f *Fold) Counts() Counts {
 			if !f.insideDone(key) {
 				c.Outer++
 				c.Took += s.Took
-				c.Used = f.addUsed(c.Used, key)
 			}
 		case StepFailed:
 			c.Failed++
@@ -43,6 +42,7 @@ func (f *Fold) Counts() Counts {
 			c.Waiting++
 		}
 	}
+	c.Used = f.usedByDone()
 	return c
 }
 
@@ -66,7 +66,7 @@ func (f *Fold) Items() map[string]ItemCounts {
 	for key, m := range f.Maps {
 		counts[key] = ItemCounts{Done: int(m.done)}
 	}
-	for _, s := range f.Steps {
+	for key, s := range f.Steps {
 		m := f.Maps[s.Map]
 		if m == nil || s.Seq < m.seq {
 			continue
@@ -76,7 +76,9 @@ func (f *Fold) Items() map[string]ItemCounts {
 		case StepDone:
 			c.Done++
 		case StepFailed:
-			c.Failed++
+			if t := f.Trouble[key]; t == nil || t.Next.IsZero() { // else it only waits
+				c.Failed++
+			}
 		case StepRunning:
 			c.Running++
 		}

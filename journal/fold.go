@@ -300,6 +300,8 @@ func (f *Fold) step(r *Record) {
 			t.Until = timeOf(v)
 		case "wait":
 			t.Wait = time.Duration(atoi(v)) * time.Microsecond
+		case "max_crashes":
+			t.Limit = atoi(v)
 		case "poison":
 			t.Poison = string(v) == "true"
 		case "value", "vs":

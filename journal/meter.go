@@ -39,22 +39,20 @@ func (f *Fold) Begin(key string) {
 // Used returns what a step itself used, without the steps inside it.
 func (f *Fold) Used(key string) []Amount { return f.used[key] }
 
-// addUsed adds to sum what the last tries of a step and of all steps inside it used.
-func (f *Fold) addUsed(sum map[string]float64, key string) map[string]float64 {
-	if len(f.used) == 0 {
-		return sum
-	}
-	add := func(key string) {
-		for _, a := range f.used[key] {
+// usedByDone returns what the last tries of all finished steps, and of the steps inside these,
+// used; nil if nothing.
+func (f *Fold) usedByDone() map[string]float64 {
+	var sum map[string]float64
+	for key, used := range f.used {
+		if s := f.Steps[key]; (s == nil || s.Status != StepDone) && !f.insideDone(key) {
+			continue
+		}
+		for _, a := range used {
 			if sum == nil {
 				sum = map[string]float64{}
 			}
 			sum[a.Unit] = min(sum[a.Unit]+a.Last, math.MaxFloat64)
 		}
-	}
-	add(key)
-	for k := range f.Inside(key) {
-		add(k)
 	}
 	return sum
 }

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pawlgo/pawl/internal/line"
@@ -16,6 +15,7 @@ type Trouble struct {
 	Next   time.Time     // when the next try is due, zero if none is
 	Wait   time.Duration // from the last failure to that, or of a sleep from its beginning to Until
 	Until  time.Time     // when the sleep that this step is ends, zero if it is none
+	Limit  int64         // deaths in a row that make it poison, 0 if they are not counted
 	Deaths int64         // in a row at which the step was under way alone
 	Others int64         // steps that were under way with it at the last death
 	Poison bool          // failed for good since it was under way at too many deaths
@@ -79,35 +79,6 @@ func (f *Fold) sleeps(key string) bool {
 	return t != nil && !t.Until.IsZero()
 }
 
-// Died returns the keys of the steps that were under way when the last process that had
-// the run open for work died, without those that others inside them were under way for, and
-// without sleeps; nil if it did not die. It is asked before the next attempt is recorded.
-func (f *Fold) Died() []string {
-	if f.attemptSeq <= f.endSeq {
-		return nil
-	}
-	underWay := map[string]bool{}
-	for key, s := range f.Steps {
-		if s.Status == StepRunning && s.Start.Seq > f.attemptSeq && !f.sleeps(key) {
-			underWay[key] = true
-		}
-	}
-	var keys []string
-	for key := range underWay {
-		keys = append(keys, key)
-	}
-	for _, key := range keys {
-		for i := strings.LastIndexByte(key, '/'); i > 0; i = strings.LastIndexByte(key[:i], '/') {
-			delete(underWay, key[:i])
-		}
-	}
-	keys = keys[:0]
-	for key := range underWay {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
 // CancelRun adds the record of a cancellation.
 func (f *Fold) CancelRun(by, reason, mail string, at time.Time, seq int64) {
 	f.Mail = mail
@@ -115,13 +86,6 @@ func (f *Fold) CancelRun(by, reason, mail string, at time.Time, seq int64) {
 		f.Status, f.Error, f.cancelSeq, f.WakeAt = Cancelled, "", seq, time.Time{}
 		f.Cancel = Decision{By: by, Reason: reason, At: at}
 	}
-}
-
-// Counted reports whether the death that a step was under way at is recorded already, by a
-// process that did not come to its own attempt.
-func (f *Fold) Counted(key string) bool {
-	t := f.Trouble[key]
-	return t != nil && t.seq > f.attemptSeq
 }
 
 // terms takes the limits that an attempt works under; not those of the run that this one was

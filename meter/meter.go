@@ -31,7 +31,8 @@ func Add(ctx context.Context, unit string, amount float64) error {
 // and no try begins, when the total has reached limit; the step returns [pawl.ErrBudget]
 // then. Steps that have a result return it all the same, and what is under way may end: with n
 // steps in parallel a run may use up to n steps' worth more. The run fails with that error and
-// goes on where it stopped when it is started with a higher limit.
+// goes on where it stopped when it is started with a higher limit. The limit is that of this start:
+// one without it has none. What a fork inherits of its parent's steps was spent by the parent, and counts for the fork too.
 func Budget(unit string, limit float64) pawl.RunOption {
 	return hook.Budget(unit, limit).(pawl.RunOption)
 }

@@ -36,8 +36,9 @@ type Policy struct {
 	// Cap bounds that wait; 0 is a minute, or Base if that is more. What an error asks for
 	// with [After] is not bounded by it, but by a year.
 	Cap time.Duration
-	// Elapsed bounds a series in time: no try begins more than this after the first one,
-	// over all starts; 0 is no bound.
+	// Elapsed bounds a series in time: no try is planned for later than this after the first one
+	// began, over all starts; 0 is no bound. One that is planned runs, however late its process comes
+	// to it.
 	Elapsed time.Duration
 	// Timeout bounds each try, see [Timeout]; 0 is no bound.
 	Timeout time.Duration
@@ -46,6 +47,9 @@ type Policy struct {
 	// have failed finally, are never tried again. It must be safe for concurrent use.
 	If func(error) bool
 	// Final makes the failure final when the series is over.
+	//
+	// Series multiply: a step with 3 tries, each of which asks for a step with 3 tries inside, may
+	// call that one's function 9 times.
 	Final bool
 }
 
@@ -66,17 +70,20 @@ func Tries(n int) pawl.StepOption { return With(Policy{Tries: max(n, 1)}) }
 func Timeout(d time.Duration) pawl.StepOption { return hook.Timeout(d).(pawl.StepOption) }
 
 // KeepError makes a failure final at once if pred says so of the function's error, as
-// [Permanent] does from within. It must be safe for concurrent use.
+// [Permanent] does from within. It is not asked of errors of pawl itself, such as [pawl.ErrBudget]. It must be safe for concurrent use.
 func KeepError(pred func(error) bool) pawl.StepOption {
 	return hook.KeepError(pred).(pawl.StepOption)
 }
 
 // MaxCrashes makes a step poison, [pawl.ErrPoison], when n processes in a row have died while it
-// was under way alone: its failure is final then, and its function is not called. After a death
-// with several steps under way those that have this option run one at a time, so that the next
-// death shows which one it was. Deaths are counted in the journal before the function is called
+// was under way alone: its failure is final then, and its function is not called. Of steps inside
+// each other the innermost one with this option is meant. After a death those with it that were
+// under way run with no other step of their scope beside them, so that the next death shows which one it
+// was: they wait for the others to end, sleeps too, and the others for them; steps that wait for each
+// other otherwise than by asking for each other would hang then. Deaths are counted in the journal before the function is called
 // again, and that it is about to be called is durable before it is. A run that ended
-// because its context was done did not die. An n below 1 is 1.
+// because its context was done, or that was cancelled, did not die. A step with [pawl.AtMostOnce] is in doubt
+// instead. An n below 1 is 1.
 func MaxCrashes(n int) pawl.StepOption { return hook.MaxCrashes(max(n, 1)).(pawl.StepOption) }
 
 // Permanent returns an error with the text of err that no try will mend: the step fails finally.

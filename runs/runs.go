@@ -97,6 +97,7 @@ type Question struct {
 	Question []byte    // JSON of what is asked
 	Shape    []byte    // what an answer must look like, as a Schema Object of OpenAPI 3.0.3
 	Answered *Decision // who has answered it, if the run has not taken that yet
+	Digest   string    // of the question, which tells it from another one under the key
 	Seq      int64     // its record
 }
 

@@ -8,7 +8,6 @@ package wait
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/pawlgo/pawl"
@@ -28,8 +27,11 @@ func Sleep(ctx context.Context, key string, d time.Duration) error {
 
 // SleepUntil waits until t, or not at all if t is over. The t of the first call counts, over all
 // starts. It is otherwise as [Sleep], but for the clock: what a later start waits for is t by
-// the clock of that day.
+// the clock of that day. A t behind the year 9999 is its end.
 func SleepUntil(ctx context.Context, key string, t time.Time) error {
+	if end := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC); t.After(end) {
+		t = end // more than a time in the journal can say
+	}
 	return hook.Sleep(ctx, key, t, 0)
 }
 
@@ -42,15 +44,37 @@ func Yield(d time.Duration) pawl.RunOption { return hook.Yield(d).(pawl.RunOptio
 // Until returns when a run that returned err can go on, and false if err is not
 // [pawl.ErrWaiting], or if that is not a matter of time.
 func Until(err error) (time.Time, bool) {
-	var w interface{ WakeAt() time.Time }
-	if !errors.As(err, &w) || w.WakeAt().IsZero() {
-		return time.Time{}, false
+	at := earliest(err)
+	return at, !at.IsZero()
+}
+
+// earliest returns the first time that err, or one that it wraps, waits for: several things may
+// be waited for at once.
+func earliest(err error) (at time.Time) {
+	if w, ok := err.(interface{ WakeAt() time.Time }); ok { //nolint:errorlint // all are looked at
+		return w.WakeAt()
 	}
-	return w.WakeAt(), true
+	var inside []error
+	switch e := err.(type) { //nolint:errorlint // all are looked at
+	case interface{ Unwrap() error }:
+		inside = []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		inside = e.Unwrap()
+	}
+	for _, err := range inside {
+		if err == nil {
+			continue
+		}
+		if t := earliest(err); !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	return at
 }
 
 // Deadline bounds a run in time: its context ends d after its first start with this option, and
 // the run fails, with an error that wraps [context.DeadlineExceeded]. That time is recorded, and
-// later starts have what is left of it. A start with another d moves it: then it is that long
-// after the first start. A start after the deadline fails without calling fn.
+// later starts, also those without the option, have what is left of it, never more than d however clocks are set. A start
+// with another d moves it: then it is that long after the first start. A start after the deadline
+// fails without calling fn. A d of 0 or less changes nothing.
 func Deadline(d time.Duration) pawl.RunOption { return hook.Deadline(d).(pawl.RunOption) }

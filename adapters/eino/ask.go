@@ -75,5 +75,8 @@ func stopped(err error) error {
 
 type stopError struct{ err error }
 
-func (e *stopError) Error() string   { return e.err.Error() }
-func (e *stopError) Unwrap() []error { return []error{pawl.ErrWaiting, e.err} }
+func (e *stopError) Error() string { return e.err.Error() }
+
+// Unwrap leaves out err itself, which the caller of ask gets as it is: for pawl this is a wait and
+// nothing else.
+func (e *stopError) Unwrap() error { return pawl.ErrWaiting }

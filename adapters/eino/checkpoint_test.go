@@ -79,7 +79,7 @@ func TestInterruptInRun(t *testing.T) {
 						if !saved {
 							text, err := drain(runner.Query(ctx, "q", adk.WithCheckPointID("a/b")))
 							if errors.Is(err, errInterrupted) {
-								err = errors.Join(pawl.ErrWaiting, err)
+								err = pawl.ErrWaiting
 							}
 							return text, err
 						}
@@ -94,10 +94,10 @@ func TestInterruptInRun(t *testing.T) {
 						return text, err
 					})
 				}
-				if _, err := begin(); !errors.Is(err, errInterrupted) {
+				if _, err := begin(); !errors.Is(err, pawl.ErrWaiting) {
 					t.Fatal(err)
 				}
-				if info, err := store.Inspect(t.Context(), "r"); err != nil || info.Status != "waiting" || paid.Load() != 0 {
+				if info, err := store.Inspect(t.Context(), "r"); err != nil || info.Status != "waiting" || info.Failed != 0 || paid.Load() != 0 {
 					t.Errorf("%v %v, paid %d", info.Status, err, paid.Load())
 				}
 				if _, err := begin(); !errors.Is(err, errLater) || paid.Load() != 1 {

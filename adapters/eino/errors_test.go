@@ -135,8 +135,9 @@ func TestRefusalsAreNoResults(t *testing.T) {
 						return drain(adk.NewRunner(ctx, adk.RunnerConfig{Agent: a, EnableStreaming: streaming}).Query(ctx, "q"))
 					}, meter.Budget("usd", 1))
 				}
-				if !errors.Is(err, tt.want) || turns > 1 {
-					t.Errorf("%v, %d turns", err, turns)
+				info, infoErr := store.Inspect(t.Context(), "r")
+				if !errors.Is(err, tt.want) || turns > 1 || infoErr != nil || (info.Status == "waiting") != (name == "waits") {
+					t.Errorf("%v, %d turns, %s %v", err, turns, info.Status, infoErr)
 				}
 			})
 		}

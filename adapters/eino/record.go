@@ -31,7 +31,7 @@ func freeze[T any](v *T) (record, error) {
 		return record{}, fmt.Errorf("pawl: eino: %w: no %T to record", pawl.ErrInvalid, v)
 	}
 	var why error
-	for i, way := range []func(*T) (record, error){plain[T], typed[T]} {
+	for i, way := range []func(*T) (record, error){plain[T], typed[T], whole[T]} {
 		rec, err := way(v)
 		if err == nil {
 			var back *T

@@ -65,7 +65,7 @@ type reply struct {
 	done    string // answered, approved, rejected
 	key     string // "" means the only question
 	by      signature
-	instead json.RawMessage // what is to be done instead of what was asked for, nil for nothing
+	instead json.RawMessage                                                // what is to be done instead of what was asked for, nil for nothing
 	value   func(t *target, key string, s *shape) (json.RawMessage, error) // for a question's shape, nil if that is not known
 }
 

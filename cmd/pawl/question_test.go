@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -64,15 +66,25 @@ func TestTwoAnswers(t *testing.T) {
 		if err := mkrun([]string{store, id, "asks"}); err != nil {
 			t.Fatal(err)
 		}
+		commands := []string{"approve", "reject"}
+		var all [2]*exec.Cmd
+		var out [2]bytes.Buffer
+		for j, command := range commands {
+			all[j] = exec.Command(os.Args[0], command, id, "--by", command, "--store", store)
+			all[j].Args[0] = "pawl" // see TestMain
+			all[j].Stderr = &out[j]
+			if err := all[j].Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var codes [2]int
 		var texts [2]string
-		var wg sync.WaitGroup
-		for j, command := range []string{"approve", "reject"} {
-			wg.Go(func() { codes[j], _, texts[j] = runIn(t, command, id, "--by", command, "--store", store) })
+		for j, cmd := range all {
+			cmd.Wait() //nolint:errcheck // its exit code says more
+			codes[j], texts[j] = cmd.ProcessState.ExitCode(), out[j].String()
 		}
-		wg.Wait()
 		won := slices.Index(codes[:], exitOK)
-		if won < 0 || codes[1-won] != exitConflict || !strings.Contains(texts[1-won], "it was answered by "+[]string{"approve", "reject"}[won]+" at ") {
+		if won < 0 || codes[1-won] != exitConflict || !strings.Contains(texts[1-won], "it was answered by "+commands[won]+" at ") {
 			t.Errorf("%d: %q", codes, texts)
 		}
 	}
