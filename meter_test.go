@@ -155,3 +155,25 @@ func TestBudgetEndsSeries(t *testing.T) {
 		t.Errorf("outer was called %d times, spent %v", outer, info.Spent)
 	}
 }
+
+// A unit that Redact changes is the budget's unit all the same.
+func TestBudgetOfARedactedUnit(t *testing.T) {
+	s := pawltest.NewStore(t, pawl.Redact(func(s string) string { return strings.ReplaceAll(s, "acme", "***") }))
+	calls := 0
+	_, err := run(t, s, func(ctx context.Context) (int, error) {
+		for i := range 5 {
+			_, err := pawl.Step(ctx, fmt.Sprint(i), func(ctx context.Context) (int, error) {
+				calls++
+				return i, meter.Add(ctx, "acme-tokens", 1)
+			})
+			if err != nil {
+				return 0, err
+			}
+		}
+		return 1, nil
+	}, meter.Budget("acme-tokens", 2))
+	wantErr(t, err, pawl.ErrBudget)
+	if info := inspect(t, s); calls != 2 || info.Spent["***-tokens"] != 2 || info.Budget["***-tokens"] != 2 || strings.Contains(err.Error(), "acme") {
+		t.Errorf("%d calls, spent %v of %v: %v", calls, info.Spent, info.Budget, err)
+	}
+}

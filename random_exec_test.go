@@ -260,7 +260,23 @@ func (x *random) end(r *rand.Rand, c *request) ending {
 
 func errorEnding(err error) ending {
 	is := func(target error) bool { return errors.Is(err, target) }
-	return ending{how: "error", err: err, refused: onlyRefused(err), waits: is(pawl.ErrWaiting), stop: is(pawl.ErrWaiting) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
+	return ending{how: "error", err: err, refused: onlyRefused(err), waits: waitsOnly(err), stop: waitsOnly(err) || is(pawl.ErrCancelled) || is(pawl.ErrLeaseLost), doubt: is(pawl.ErrInDoubt)}
+}
+
+// waitsOnly reports whether an error says that the run waits: of several errors, whether all do.
+func waitsOnly(err error) bool {
+	if many, ok := err.(interface{ Unwrap() []error }); ok && fmt.Sprintf("%T", err) == "*errors.joinError" {
+		for _, err := range many.Unwrap() {
+			if !waitsOnly(err) {
+				return false
+			}
+		}
+		return true
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		return waitsOnly(inner)
+	}
+	return errors.Is(err, pawl.ErrWaiting)
 }
 
 // onlyRefused reports whether an error comes from nothing but steps in doubt, which were not

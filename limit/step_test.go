@@ -13,8 +13,10 @@ import (
 
 	"github.com/pawlgo/pawl"
 	"github.com/pawlgo/pawl/limit"
+	"github.com/pawlgo/pawl/meter"
 	"github.com/pawlgo/pawl/pawltest"
 	"github.com/pawlgo/pawl/retry"
+	"github.com/pawlgo/pawl/wait"
 )
 
 func numbers(n int) []int {
@@ -259,5 +261,81 @@ func TestOptionIsShared(t *testing.T) {
 	})
 	if s := l.Stats(); err != nil || s.Started != 3 {
 		t.Errorf("%v, %+v", err, s)
+	}
+}
+
+// Whatever ends the wait for a turn is an error of the step and of the item, whose function is not
+// called; nobody waits any more, and no place is lost.
+func TestTurnThatDoesNotCome(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		want error
+		opts []pawl.RunOption
+		end  func(ctx context.Context, store *pawl.Store, cancel func(), free func()) error // after a second
+	}{
+		{"the run's context ends", context.Canceled, nil, func(_ context.Context, _ *pawl.Store, cancel, _ func()) error { cancel(); return nil }},
+		{"cancelled", pawl.ErrCancelled, nil, func(ctx context.Context, store *pawl.Store, _, _ func()) error {
+			return store.Cancel(context.WithoutCancel(ctx), "r", "ann", "")
+		}},
+		{"deadline", context.DeadlineExceeded, []pawl.RunOption{wait.Deadline(time.Second)}, func(context.Context, *pawl.Store, func(), func()) error { return nil }},
+		{"budget", pawl.ErrBudget, []pawl.RunOption{meter.Budget("usd", 3)}, func(ctx context.Context, _ *pawl.Store, _, free func()) error {
+			defer free() // the turn comes too late
+			return meter.Add(ctx, "usd", 5)
+		}},
+		{"timeout of the step around", context.DeadlineExceeded, nil, nil},
+	} {
+		for _, items := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, ", items ", items), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := pawltest.NewStore(t)
+					l := limit.New(fresh(t), 1, limit.Unlimited())
+					free, err := l.Acquire(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					called := 0
+					fn := func(context.Context) (int, error) { called++; return 1, nil }
+					waiting := func(ctx context.Context) (int, error) {
+						if !items {
+							return pawl.Step(ctx, "s", fn, l, retry.Tries(3))
+						}
+						_, err := pawl.Map(ctx, "m", numbers(5), name, func(ctx context.Context, _ int) (int, error) { return fn(ctx) }, pawl.Parallel(3), l, retry.Tries(3))
+						return 0, err
+					}
+					_, err = pawl.Do(ctx, store, "r", func(ctx context.Context) (int, error) {
+						if tt.end == nil {
+							return pawl.Step(ctx, "outer", waiting, retry.Timeout(time.Second))
+						}
+						time.AfterFunc(time.Second, func() {
+							if err := tt.end(ctx, store, cancel, free); err != nil {
+								t.Error(err)
+							}
+						})
+						return waiting(ctx)
+					}, tt.opts...)
+					if !errors.Is(err, tt.want) || called != 0 {
+						t.Errorf("%v, called %d times", err, called)
+					}
+					free()
+					synctest.Wait()
+					if s := l.Stats(); s.Running != 0 || s.Waiting != 0 {
+						t.Errorf("stats = %+v", s)
+					}
+				})
+			})
+		}
+	}
+}
+
+// So is a limiter that cannot be, in an item.
+func TestItemsWithMisuse(t *testing.T) {
+	store := pawltest.NewStore(t)
+	_, err := pawl.Do(t.Context(), store, "r", func(ctx context.Context) ([]int, error) {
+		return pawl.Map(ctx, "m", numbers(5), name, func(context.Context, int) (int, error) { t.Error("called"); return 0, nil }, limit.New("", 1, limit.Unlimited()), retry.Tries(3))
+	})
+	if !errors.Is(err, pawl.ErrInvalid) {
+		t.Errorf("%v", err)
 	}
 }

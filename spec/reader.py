@@ -641,7 +641,7 @@ def fold(records):
             opened = record["seq"]
             if (members["was"] if _integer(members.get("was"), 1) else opened) > forked:
                 terms = members
-        if kind == "complete" or kind in ("failed", "waiting", "interrupted") and status not in ("complete", "failed"):
+        if kind == "complete" or kind == "cancelled" and status != "complete" or kind in ("failed", "waiting", "interrupted") and status not in ("complete", "failed"):
             ended = record["seq"]
         elif kind == "clear":
             ended = 0

@@ -76,8 +76,7 @@ func TestAgentTool(t *testing.T) {
 			}
 			return schema.AssistantMessage(input[3].Content+input[4].Content, nil), nil
 		}}
-		var inner *fake
-		inner = &fake{answer: func(_ ctx, turn int, input []*schema.Message) (*schema.Message, error) {
+		inner := &fake{answer: func(_ ctx, turn int, input []*schema.Message) (*schema.Message, error) {
 			if turn == 0 {
 				return asks("", `look {"q":"`+input[1].Content+`"}`), nil
 			}
@@ -144,7 +143,7 @@ func TestActions(t *testing.T) {
 						n++
 						return "acted", adk.SendToolGenAction(ctx, "act", action)
 					}})
-					events := ""
+					var events strings.Builder
 					pawlDo(t, store, func(ctx ctx) error {
 						it := adk.NewRunner(ctx, adk.RunnerConfig{Agent: a, EnableStreaming: streaming}).Query(ctx, "q")
 						for e, ok := it.Next(); ok; e, ok = it.Next() {
@@ -152,12 +151,12 @@ func TestActions(t *testing.T) {
 								return e.Err
 							}
 							if e.Action != nil {
-								events += fmt.Sprintf("%v %v %v;", e.Action.Exit, e.Action.BreakLoop, e.Action.CustomizedAction)
+								fmt.Fprintf(&events, "%v %v %v;", e.Action.Exit, e.Action.BreakLoop, e.Action.CustomizedAction)
 							}
 						}
 						return errLater
 					})
-					seen = append(seen, events)
+					seen = append(seen, events.String())
 				}
 				if n != 1 || seen[0] == "" || strings.Count(seen[0], ";") != 1 {
 					t.Errorf("%d calls, %q", n, seen)

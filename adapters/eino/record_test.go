@@ -33,8 +33,6 @@ func init() {
 	schema.RegisterName[budget]("pawl_test_budget")
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // messages are what models send, with what JSON, gob or both get wrong.
 func messages() map[string]*schema.Message {
 	with := func(fn func(m *schema.Message)) *schema.Message {
@@ -48,7 +46,7 @@ func messages() map[string]*schema.Message {
 	return map[string]*schema.Message{
 		"plain":             with(func(*schema.Message) {}),
 		"reasoning":         with(func(m *schema.Message) { m.ReasoningContent = "hm" }),
-		"zero index":        with(func(m *schema.Message) { m.ToolCalls[0].Index = ptr(0) }),
+		"zero index":        with(func(m *schema.Message) { m.ToolCalls[0].Index = new(0) }),
 		"int":               extra(42),
 		"big int":           extra(int64(9007199254740993)),
 		"float":             extra(0.1),
@@ -69,7 +67,7 @@ func messages() map[string]*schema.Message {
 		"parts": with(func(m *schema.Message) {
 			m.AssistantGenMultiContent = []schema.MessageOutputPart{
 				{Type: schema.ChatMessagePartTypeReasoning, Reasoning: &schema.MessageOutputReasoning{Text: "hm", Signature: "c2ln"}, Extra: map[string]any{"k": int32(7)}},
-				{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: ptr("AAAA"), MIMEType: "image/png"}}},
+				{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: new("AAAA"), MIMEType: "image/png"}}},
 			}
 		}),
 	}
@@ -211,7 +209,7 @@ func (r *richTool) InvokableRun(ctx, *schema.ToolArgument, ...tool.Option) (*sch
 }
 
 func image() schema.ToolOutputPart {
-	return schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: ptr("AAAA")}}, Extra: map[string]any{"n": 3}}
+	return schema.ToolOutputPart{Type: schema.ToolPartTypeImage, Image: &schema.ToolOutputImage{MessagePartCommon: schema.MessagePartCommon{Base64Data: new("AAAA")}}, Extra: map[string]any{"n": 3}}
 }
 
 // richStreamTool returns them in chunks.
