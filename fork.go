@@ -132,8 +132,11 @@ func (p *past) writeTo(ctx context.Context, path, newID string) error {
 				body = p.header(r, newID)
 			case doubtful[r.Seq]:
 				body = line.Override(nil, body, 0, "once", []byte("true"))
+			case r.Kind == journal.KindAttempt: // its terms are none of the fork's
+				body = line.NewBody(r.Kind, "", r.Time()).Int("was", r.Was()).Int("n", r.Int("n")).Str("host", r.Str("host")).Int("pid", r.Int("pid")).Bytes()
 			case r.Kind == journal.KindCancelled:
-				continue // whoever makes a fork wants it to run
+				// Whoever makes a fork wants it to run. The attempt ended there all the same.
+				body = line.NewBody(journal.KindInterrupted, "", r.Time()).Int("was", r.Was()).Str("error", "the run that this one was forked from was cancelled").Bytes()
 			}
 			if err := add(body); err != nil {
 				return err

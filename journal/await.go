@@ -7,10 +7,11 @@ func (f *Fold) Ask(key string, span Span, digest string, t Trouble) {
 	if s.Status == StepDone {
 		return
 	}
-	s.Status, s.Final, s.Once, s.Map, s.Tries = StepWaiting, false, false, "", 0
+	s.Status, s.Final, s.Once, s.Map, s.Tries, s.Took = StepWaiting, false, false, "", 0, 0
 	s.Start, s.Seq, s.Offset, s.Len = span, span.Seq, span.Offset, span.Len
 	s.SetInput(digest)
 	f.SetTrouble(key, true, t)
+	f.Begin(key)
 }
 
 // Answer adds the answer to a question, whether or not that was asked.
@@ -20,6 +21,7 @@ func (f *Fold) Answer(key string, span Span, at int64) {
 		return
 	}
 	s.Status, s.Seq, s.Offset, s.Len, s.At = StepDone, span.Seq, span.Offset, span.Len, at
+	s.Tries, s.Took = 0, 0 // nobody tried anything for it
 	delete(f.errs, key)
 	delete(f.Trouble, key)
 }

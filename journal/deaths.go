@@ -115,5 +115,5 @@ func (f *Fold) Suspects() []string {
 // process that did not come to its own attempt.
 func (f *Fold) Counted(key string) bool {
 	t := f.Trouble[key]
-	return t != nil && t.seq > f.attemptSeq
+	return t != nil && max(t.seq, t.retry) > f.attemptSeq
 }

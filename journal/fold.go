@@ -119,6 +119,7 @@ type Fold struct {
 	endSeq     int64               // newest end of an attempt, or completion
 	cancelSeq  int64               // the cancellation in force
 	reopened   [2]int64            // a cancellation and what took it back, since the newest attempt: the end before them counts no more
+	resumeSeq  int64               // newest retry that made a waiting run go on, until an attempt comes
 	clearSeq   int64               // newest clear
 	lastAt     []byte
 }
@@ -152,6 +153,7 @@ func (f *Fold) Apply(r *Record) {
 	case KindAttempt:
 		if f.Status != Complete && f.Status != Cancelled { // these stay
 			f.Status, f.Error, f.WakeAt, f.reopened = InProgress, "", time.Time{}, [2]int64{}
+			f.resumeSeq = 0
 		}
 		f.terms(r)
 		f.Attempt = Attempt{N: r.Int("n"), Host: r.Str("host"), PID: r.Int("pid"), At: r.Time()}
@@ -188,7 +190,7 @@ func (f *Fold) Apply(r *Record) {
 		f.Use(r.Key, r.Str("unit"), number(r.Member("amount")))
 	case KindClear:
 		f.Status, f.Error, f.Result, f.endSeq = InProgress, "", Span{}, 0
-		f.cancelSeq, f.clearSeq, f.Cancel, f.WakeAt, f.reopened = 0, r.Seq, Decision{}, time.Time{}, [2]int64{}
+		f.cancelSeq, f.clearSeq, f.Cancel, f.WakeAt, f.reopened, f.resumeSeq = 0, r.Seq, Decision{}, time.Time{}, [2]int64{}, 0
 		f.empty()
 	case KindComplete:
 		f.Status, f.Result, f.Error, f.endSeq = Complete, span, "", r.Seq

@@ -17,7 +17,7 @@ import (
 // newest start and its newest end, and its newest note; of each Map its newest record;
 // the newest state of each scope, whole, if the run is not complete; the newest epoch of
 // each key, and the newest that concerned what is inside too; all aliases since the last clear, and of a step that moved what its
-// idempotency key comes from; the newest crash or retry that still counts of each step, and
+// idempotency key comes from; the newest crash and the newest retry that still count of each step, and
 // all that was metered since the last clear; the last end of an attempt, and the
 // cancellation in force; the notes of repairs; and every record of an unknown kind. A kept record says in "was" which number it had.
 func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error) error {
@@ -35,7 +35,7 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 			if err != nil {
 				return err
 			}
-			b := line.NewBody(KindState, r.Key, r.Time()).Int("was", r.was()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
+			b := line.NewBody(KindState, r.Key, r.Time()).Int("was", r.Was()).Str("sum", fmt.Sprintf("%08x", line.Checksum(text)))
 			if schema >= 0 {
 				b.Int("schema", int64(schema))
 			}
@@ -54,9 +54,9 @@ func (f *Fold) Compact(src io.ReaderAt, size int64, emit func(body []byte) error
 
 // keep returns the numbers of the records of known kinds that still mean something.
 func (f *Fold) keep() map[int64]bool {
-	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true, f.cancelSeq: true, f.reopened[0]: true, f.reopened[1]: true}
+	keep := map[int64]bool{f.attemptSeq: true, f.endSeq: true, f.cancelSeq: true, f.reopened[0]: true, f.reopened[1]: true, f.resumeSeq: true}
 	for _, t := range f.Trouble {
-		keep[t.seq] = true
+		keep[t.seq], keep[t.retry] = true, true
 	}
 	for _, e := range f.epochs {
 		keep[e.seq], keep[e.wholeSeq] = true, true
@@ -95,8 +95,8 @@ func (f *Fold) newestStates() map[int64]*Saved {
 	return states
 }
 
-// was returns the number that the record had when it was written first.
-func (r *Record) was() int64 {
+// Was returns the number that the record had when it was written first.
+func (r *Record) Was() int64 {
 	if n := r.Int("was"); n > 0 {
 		return n
 	}
@@ -105,7 +105,7 @@ func (r *Record) was() int64 {
 
 // Moved returns the body of a record for another place in a rewritten journal: it
 // says in "was" which number it had first.
-func (r *Record) Moved() []byte { return r.override("was", r.was()) }
+func (r *Record) Moved() []byte { return r.override("was", r.Was()) }
 
 // NextIncarnation returns the body of a first record for the file that replaces this
 // one.

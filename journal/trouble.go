@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"errors"
+	"math"
 	"strconv"
 	"time"
 
@@ -20,7 +22,7 @@ type Trouble struct {
 	Others int64         // steps that were under way with it at the last death
 	Poison bool          // failed for good since it was under way at too many deaths
 
-	seq int64 // of the newest crash or retry
+	seq, retry int64 // of the newest crash, and of the newest retry
 }
 
 // Decision is what somebody said about a run: who, when and why.
@@ -60,17 +62,18 @@ func (f *Fold) Crash(key string, n, others, seq int64) {
 }
 
 // Reopen lets a step that failed, or that processes have died in, be tried anew, as if it
-// never had. A run that waits can go on for that.
+// never had. A run that waits can go on for that, whatever becomes of the step: what a
+// compaction keeps of the step need not show any more that the record concerned it.
 func (f *Fold) Reopen(key string, seq int64) {
+	if f.Status == Waiting {
+		f.Status, f.WakeAt, f.resumeSeq = InProgress, time.Time{}, seq
+	}
 	s := f.Steps[key]
 	if s == nil || s.Status != StepFailed && s.Status != StepRunning || s.Status == StepRunning && f.sleeps(key) {
 		return
 	}
 	s.Final = false
-	f.Trouble[key] = &Trouble{seq: seq}
-	if f.Status == Waiting {
-		f.Status, f.WakeAt = InProgress, time.Time{}
-	}
+	f.Trouble[key] = &Trouble{retry: seq}
 }
 
 // sleeps reports whether a step that is under way is a sleep.
@@ -88,12 +91,8 @@ func (f *Fold) CancelRun(by, reason, mail string, at time.Time, seq int64) {
 	}
 }
 
-// terms takes the limits that an attempt works under; not those of the run that this one was
-// forked from.
+// terms takes the limits that an attempt works under.
 func (f *Fold) terms(r *Record) {
-	if r.was() <= f.Header.Parent.Seq {
-		return
-	}
 	f.Deadline, f.Budget = timeOf(r.Member("deadline")), nil
 	f.Within = time.Duration(r.Int("within")) * time.Microsecond
 	line.Members(r.Member("budget"), 1, func(name, v []byte) bool {
@@ -113,11 +112,11 @@ func timeOf(quoted []byte) time.Time {
 	return time.Time{}
 }
 
-// number reads a JSON number, 0 if it is none.
+// number reads a JSON number, 0 if it is none, at most the largest finite one.
 func number(raw []byte) float64 {
 	n, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil {
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0
 	}
-	return n
+	return min(n, math.MaxFloat64)
 }

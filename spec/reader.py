@@ -622,25 +622,21 @@ def _newest(chain):
 def fold(records):
     """What the records mean: status, attempts, result and the run's own state (bytes; None if there is none,
     "refused" if what is recorded does not lead to a state with its sum), labels, repairs, the terms of the newest
-    attempt of this run itself (deadline, within, budget), wake (if it waits, until when), cancel (if it is cancelled: by, reason, mail),
+    attempt (deadline, within, budget), wake (if it waits, until when), cancel (if it is cancelled: by, reason, mail),
     used (by unit), died (None, or the keys of the steps that were under way), and by key: steps (status), maps (their
     items), notes and states (bytes or "refused"), idempotency, troubles, used_by (by unit) and used_since, the part of that
     behind the newest start; once and final are lists of keys.
     """
     status, attempts, result, chain, repairs, labels, tree = "in_progress", 0, None, [], [], {}, _Tree("")
-    terms, wake, cancel, used, opened, ended, forked = {}, None, None, {}, 0, 0, 0
+    terms, wake, cancel, used, opened, ended = {}, None, None, {}, 0, 0
     for record in records:
         kind, key, members = record["kind"], record["key"], record["members"]
         if kind == "run":
             tree.uid = members["uid"] if isinstance(members.get("uid"), str) else ""
             labels = members["labels"] if isinstance(members.get("labels"), dict) else {}
-            parent = members["parent"] if isinstance(members.get("parent"), dict) else {}
-            forked = parent["seq"] if _integer(parent.get("seq"), 1) else 0
         elif kind == "attempt":
             attempts = members["n"] if _integer(members.get("n"), 1) else attempts
-            opened = record["seq"]
-            if (members["was"] if _integer(members.get("was"), 1) else opened) > forked:
-                terms = members
+            opened, terms = record["seq"], members
         if kind == "complete" or kind == "cancelled" and status != "complete" or kind in ("failed", "waiting", "interrupted") and status not in ("complete", "failed"):
             ended = record["seq"]
         elif kind == "clear":

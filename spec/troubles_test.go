@@ -251,17 +251,7 @@ func useVectors(s *set) {
 	terms("clear", "A clear leaves attempts.", run().under(1, limits).clear(), 3, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
 	terms("complete", "So does the end.", run().under(1, limits).complete("1"), 3, 1, "complete", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
 	terms("budget-too-large", "A limit that is too large for a binary64 number is the largest one.", run().under(1, `"budget":{"eur":1e999,"t":1}`), 2, 1, "in_progress", absent, "0", `{"eur":`+most+`,"t":1}`)
-	forked := func(seq int) *book { // a copy of a run up to its record seq
-		return newBook().add(kind("run", identity(1, "r1", uid, 1)+fmt.Sprintf(`,"parent":{"id":"r0","uid":"00ff00ff00ff00ff00ff00ff00ff00ff","seq":%d}`, seq)))
-	}
-	copied := func(was int) string {
-		return kind("attempt", fmt.Sprintf(`"was":%d,"n":1,"host":"example","pid":4711`, was), limits)
-	}
-	terms("fork", "Terms of an attempt that was copied from the run that this one was forked from do not count.", forked(2).kept(copied(2)), 2, 1, "in_progress", absent, "0", `{}`)
-	terms("fork-own", "Those of an attempt of its own do.", forked(2).kept(copied(2)).under(2, `"deadline":"`+later+`","budget":{"eur":3}`), 3, 2, "in_progress", later, "0", `{"eur":3}`)
-	terms("fork-without-was", "A copy at its own number needs no was.", forked(2).under(1, limits), 2, 1, "in_progress", absent, "0", `{}`)
-	terms("fork-was-decides", "Where there is a was, it decides: what is behind the record that was forked at is no copy.", forked(2).kept(copied(3)), 2, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
-	terms("no-fork-was", "In a run that is no fork every attempt counts, moved or not.", run().kept(copied(1)), 2, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
+	terms("moved", "An attempt that was moved has its terms.", run().kept(kind("attempt", `"was":2,"n":1,"host":"example","pid":4711`, limits)), 2, 1, "in_progress", last, "86400000000", `{"eur":2.5,"tokens":1000}`)
 	terms("nobody", "A run that nobody opened.", run(), 1, 0, "in_progress", absent, "0", `{}`)
 }
 
