@@ -98,17 +98,17 @@ func TestC10UnknownKind(t *testing.T) {
 	const about = `"kind":"dream","key":"3","about":{"sheep":[1,2.50]}`
 	body := func(where string, s *pawl.Store, id string) string {
 		t.Helper()
-		seen := ""
+		var seen strings.Builder
 		for e, err := range s.History(t.Context(), id) {
 			ckNil(t, err)
 			if e.Kind == "dream" {
-				seen += string(e.JSON)
+				seen.WriteString(string(e.JSON))
 			}
 		}
-		if strings.Count(seen, about) != 1 || !strings.Contains(seen, `"value":"result of 3"`) {
-			t.Errorf("%s: the unknown record is %s", where, seen)
+		if strings.Count(seen.String(), about) != 1 || !strings.Contains(seen.String(), `"value":"result of 3"`) {
+			t.Errorf("%s: the unknown record is %s", where, seen.String())
 		}
-		return seen
+		return seen.String()
 	}
 	first := body("at first", s, "r")
 	for info, err := range s.Runs(t.Context()) {

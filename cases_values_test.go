@@ -122,7 +122,7 @@ func init() {
 // C-15: untyped integers keep their digits, through a death, a load, a save and a load.
 func TestC15BigIntegers(t *testing.T) {
 	dir := t.TempDir()
-	said := ""
+	var said strings.Builder
 	for range 3 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "PAWL_TEST_CHILD=digits", "K_DIR="+dir)
@@ -131,12 +131,12 @@ func TestC15BigIntegers(t *testing.T) {
 		if endOf(err) != "killed" {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		said += string(out)
+		said.WriteString(string(out))
 	}
-	if n := strings.Count(said, "\n"); n < 12 {
+	if n := strings.Count(said.String(), "\n"); n < 12 {
 		t.Errorf("only %d values were seen", n)
 	}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(said.String()) {
 		if name, v, _ := strings.Cut(strings.TrimSpace(line), " "); v != bigIntegers {
 			t.Errorf("%s: %s", name, v)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/pawlgo/pawl/runs"
 	"github.com/pawlgo/pawl/wait"
 )
+
+var bubbles atomic.Int64
 
 // A timeout of a step is a failure of that step, whatever the steps inside are doing then, and
 // is tried again.
@@ -62,7 +65,7 @@ func TestTimeoutAroundSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := pawltest.NewStore(t)
-				l := limit.New(t.Name(), 1, limit.Unlimited())
+				l := limit.New(fmt.Sprint(t.Name(), bubbles.Add(1)), 1, limit.Unlimited()) // it must not outlive its bubble
 				free, err := l.Acquire(t.Context())
 				ckNil(t, err)
 				time.AfterFunc(25*time.Second, free)
@@ -209,5 +212,31 @@ func TestAnotherRunIsCancelled(t *testing.T) {
 	sub = func(context.Context) (int, error) { return 3, nil }
 	if v, err := run(t, s, work); v != 3 || err != nil {
 		t.Errorf("%d, %v", v, err)
+	}
+}
+
+// So it is beside another failure, in whatever order they stand: the step and the run have failed.
+func TestAnotherRunIsCancelledBesideAFailure(t *testing.T) {
+	s := openStore(t)
+	stop := errors.New("stop")
+	_, err := pawl.Do(t.Context(), s, "sub", func(context.Context) (int, error) { return 0, stop })
+	wantErr(t, err, stop)
+	ckNil(t, s.Cancel(t.Context(), "sub", "ann", "not now"))
+	for _, first := range []string{"other", "own"} {
+		_, err = pawl.Do(t.Context(), s, first, func(ctx context.Context) (int, error) {
+			return pawl.Step(ctx, "s", func(ctx context.Context) (int, error) {
+				_, other := pawl.Do(ctx, s, "sub", func(context.Context) (int, error) { return 1, nil })
+				_, own := pawl.Step(ctx, "", func(context.Context) (int, error) { return 1, nil })
+				if first == "other" {
+					return 0, errors.Join(other, own)
+				}
+				return 0, errors.Join(own, other)
+			})
+		})
+		wantErr(t, err, pawl.ErrCancelled)
+		wantErr(t, err, pawl.ErrInvalid)
+		if info := mustInspect(t, s, first); info.Status != runs.Failed || info.Failed != 1 || info.Running != 0 {
+			t.Errorf("%s first: %s, %d steps failed, %d under way", first, info.Status, info.Failed, info.Running)
+		}
 	}
 }

@@ -204,7 +204,7 @@ func TestYieldBetweenTries(t *testing.T) {
 		_, err := pawl.Do(t.Context(), s, "r", work, wait.Yield(time.Minute))
 		wantErr(t, err, pawl.ErrWaiting)
 		at, ok := wait.Until(err)
-		if info := mustInspect(t, s, "r"); !ok || at.Sub(time.Now()) > time.Hour || info.Status != runs.Waiting || !info.WakeAt.Equal(at.Truncate(time.Microsecond)) {
+		if info := mustInspect(t, s, "r"); !ok || time.Until(at) > time.Hour || info.Status != runs.Waiting || !info.WakeAt.Equal(at.Truncate(time.Microsecond)) {
 			t.Fatalf("until %v, %v: %+v", at, ok, info)
 		}
 		time.Sleep(time.Until(at))

@@ -233,14 +233,15 @@ func (w *teller) differ() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	diff := got.differ(want)
+	var diff strings.Builder
+	diff.WriteString(got.differ(want))
 	a, b := reflect.ValueOf(troubleOf(w.shortFold)), reflect.ValueOf(troubleOf(w.plainFold))
 	for i := range a.NumField() {
 		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
-			diff += fmt.Sprintf("%s: %v, want %v\n", a.Type().Field(i).Name, x, y)
+			diff.WriteString(fmt.Sprintf("%s: %v, want %v\n", a.Type().Field(i).Name, x, y))
 		}
 	}
-	return diff, nil
+	return diff.String(), nil
 }
 
 // TestCompactKeepsTroubles: whatever the records, a compacted journal says the same of

@@ -12,13 +12,13 @@ import (
 // Policy is how a step is tried again. The zero value of each member means what retry.Policy
 // says of it.
 type Policy struct {
-	Tries    int
-	Base     time.Duration
-	Cap      time.Duration
-	Elapsed  time.Duration
-	If       func(error) bool
-	Final    bool
-	Jitter   func() float64 // in [0, 1); nil is math/rand
+	Tries   int
+	Base    time.Duration
+	Cap     time.Duration
+	Elapsed time.Duration
+	If      func(error) bool
+	Final   bool
+	Jitter  func() float64 // in [0, 1); nil is math/rand
 }
 
 // Defaults of a Policy.
