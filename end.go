@@ -370,11 +370,24 @@ func (r *Run) askedToStop(cause error) {
 // isStop reports whether err says that the run should stop here and go on later. That another
 // run was cancelled is none of its business.
 func (r *Run) isStop(err error) bool {
-	if errors.Is(err, ErrCancelled) {
-		e, ok := errors.AsType[*RunError](err)
-		return !ok || e.RunID == r.id
+	return r.saysCancelled(err) || errors.Is(err, ErrLeaseLost) || waits(err)
+}
+
+// saysCancelled reports whether err, or one of those that it wraps, says that this run was
+// cancelled.
+func (r *Run) saysCancelled(err error) bool {
+	if err == ErrCancelled { //nolint:errorlint // each layer is looked at
+		return true
 	}
-	return errors.Is(err, ErrLeaseLost) || waits(err)
+	switch e := err.(type) { //nolint:errorlint // each layer is looked at
+	case *RunError:
+		return e.RunID == r.id && errors.Is(e, ErrCancelled)
+	case interface{ Unwrap() error }:
+		return r.saysCancelled(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), r.saysCancelled)
+	}
+	return false
 }
 
 // waits reports whether err says that the run waits, and nothing else: where something has

@@ -46,7 +46,7 @@ func TestSavedOverAfterTheLockWasRemoved(t *testing.T) {
 		ckNil(t, b.Save(100))
 		ckNil(t, b.Close())
 	}
-	ckWant(t, a.Save(2), pawl.ErrReplaced, "this was not recorded")
+	ckWant(t, a.Save(2), pawl.ErrReplaced, "nothing was written")
 	ckNil(t, a.Close())
 	c, err := pawl.OpenFile[int](path)
 	ckNil(t, err)
@@ -88,7 +88,7 @@ func TestForeignFileOfOneSizeAndTime(t *testing.T) {
 			text, err := os.ReadFile(path)
 			ckNil(t, err)
 			ckNil(t, change(path, text, old))
-			ckWant(t, ck.Save(2), pawl.ErrReplaced, "this was not recorded")
+			ckWant(t, ck.Save(2), pawl.ErrReplaced, "nothing was written")
 		})
 	}
 }

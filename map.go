@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pawlgo/pawl/internal/line"
 	"github.com/pawlgo/pawl/internal/value"
@@ -165,16 +166,20 @@ func (m *mapping) do(ctx context.Context) error {
 // one error says so, not one for each item under way.
 func (m *mapping) failure() error {
 	var errs []error
-	stopped := false
+	stopped := -1 // the index of that
 	for _, err := range m.errs {
 		if err == nil {
 			continue
 		}
 		if _, failed := err.(*StepError); !failed && m.scope.interrupted(err) {
-			if stopped {
+			if stopped >= 0 {
+				// Of several waits the first that is over counts.
+				if a, b := wakeAt(errs[stopped]), wakeAt(err); waits(errs[stopped]) && waits(err) && !b.IsZero() && (a.IsZero() || b.Before(a)) {
+					errs[stopped] = err
+				}
 				continue
 			}
-			stopped = true
+			stopped = len(errs)
 		}
 		errs = append(errs, err)
 	}
@@ -386,4 +391,12 @@ func (c *mapCrash) Error() string { return c.text }
 func (c *mapCrash) Unwrap() error {
 	err, _ := c.value.(error)
 	return err
+}
+
+// wakeAt returns until when an item waits, zero if that is not known.
+func wakeAt(err error) time.Time {
+	if w, ok := errors.AsType[*waitError](err); ok {
+		return w.at
+	}
+	return time.Time{}
 }

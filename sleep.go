@@ -108,7 +108,21 @@ func (r *Run) recordSleep(s *scope, key string, until time.Time, d time.Duration
 		if t.Wait > 0 { // of a length of time: no clock makes it longer
 			rest = series.Rest(now, t.Until, t.Wait)
 		}
+		again := *t
 		r.mu.Unlock()
+		// Recorded anew: a death in this attempt is one in a sleep.
+		b := line.NewBody(journal.KindStart, key, now).Int("try", 1)
+		if again.Wait > 0 {
+			b.Int("wait", again.Wait.Microseconds())
+		}
+		b.Str("until", clockText(at))
+		err = r.record(b.Bytes(), false, s.alive, func(f *journal.Fold, span journal.Span) {
+			st := f.Step(key, span.Seq)
+			st.Start, st.Seq, st.Offset, st.Len = span, span.Seq, span.Offset, span.Len
+		})
+		if err != nil {
+			return at, 0, r.writeError("start", key, err)
+		}
 		return at, rest, nil
 	}
 	r.mu.Unlock()

@@ -73,8 +73,9 @@ func (f *Fold) Blamed() []Blamed {
 			continue
 		}
 		b := Blamed{Key: watched}
+		inside := watched + "/"
 		for _, other := range died {
-			if other != watched && !strings.HasPrefix(other, watched+"/") {
+			if other != watched && !strings.HasPrefix(other, inside) {
 				b.Others++
 			}
 		}

@@ -80,7 +80,8 @@ func KeepError(pred func(error) bool) pawl.StepOption {
 // each other the innermost one with this option is meant. After a death those with it that were
 // under way run with no other step of their scope beside them, so that the next death shows which one it
 // was: they wait for the others to end, sleeps too, and the others for them; steps that wait for each
-// other otherwise than by asking for each other would hang then. Deaths are counted in the journal before the function is called
+// other otherwise than by asking for each other would hang then, and so would a step whose function asks
+// for steps with another context than its own. Deaths are counted in the journal before the function is called
 // again, and that it is about to be called is durable before it is. A run that ended
 // because its context was done, or that was cancelled, did not die. A step with [pawl.AtMostOnce] is in doubt
 // instead. An n below 1 is 1.
