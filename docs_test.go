@@ -15,6 +15,7 @@ var testFolders = map[string]string{
 	"pawl": ".", "journal": "journal", "repair": "journal/repair", "spec": "spec",
 	"journalfile": "internal/journalfile", "crashfs": "internal/crashfs", "dirstore": "internal/dirstore",
 	"statefile": "internal/statefile", "lock": "internal/lock", "vfs": "internal/vfs",
+	"limit": "limit", "interrupt": "interrupt",
 }
 
 // testTexts reads the tests of a package: by name, the comment above and the body. Under ""
