@@ -140,6 +140,9 @@ func TestProcessesRaceForOneRun(t *testing.T) { // invariant 9, C-45
 		if owned == before {
 			t.Fatalf("round %d: nobody owned the run", round+1)
 		}
+		if (round+1)%500 == 0 {
+			t.Logf("round %d", round+1)
+		}
 	}
 	checkOwners(t, logPath, owned)
 	if info := inspect(t, s); info.Attempts != owned || info.Done != owned {
