@@ -75,6 +75,9 @@ func (m *model) itemEnded(w *world, c *request, p todo, it *request, e *mapEnd) 
 		if m.cancelled && len(ip.effects) > 1 { // but for one that had begun
 			e.maybe = append(e.maybe, func(b *world) { b.apply(ip.effects[0]) })
 		}
+		if ip.outcome == "ErrInDoubt" && c.parallel != 1 { // it may have been asked and refused while the other one failed
+			e.maybe = append(e.maybe, func(b *world) { b.asked[it.key] = askFailed })
+		}
 		return ""
 	case !launched && ip.outcome != "call": // it failed without being called
 		e.failed = true
