@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/pawlgo/pawl/tools/internal/run"
@@ -41,7 +42,14 @@ func cross(ctx context.Context, p *project, fs *flag.FlagSet, args []string) err
 		env := []string{"GOOS=" + t[0], "GOARCH=" + t[1], "CGO_ENABLED=0"}
 		start := time.Now()
 		verdict := "ok"
+		compiled := 0
 		for _, m := range picked {
+			// An adapter has no code of its own for any system, and brings hundreds of packages:
+			// one architecture of each system shows what there is to see, in half of the time.
+			if strings.HasPrefix(m.Dir, "adapters/") && t[1] != "amd64" {
+				continue
+			}
+			compiled++
 			text, err := run.Output(ctx, p.dir(m), env, "go", "test", "-c", "-ldflags=-w", "-o", os.DevNull, "./...")
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -53,7 +61,7 @@ func cross(ctx context.Context, p *project, fs *flag.FlagSet, args []string) err
 			}
 		}
 		fmt.Printf("%-8s %-6s %d modules compiled with their tests  %5.1fs  %s\n",
-			t[0], t[1], len(picked), time.Since(start).Seconds(), verdict)
+			t[0], t[1], compiled, time.Since(start).Seconds(), verdict)
 	}
 	return errors.Join(errs...)
 }
