@@ -143,7 +143,7 @@ func (r *Run) awaitAnswer(ctx context.Context, s *scope, key string, q question,
 		return r.stopped(s, key)
 	}
 	if ctx.Err() != nil {
-		return &RunError{Op: "ask", RunID: r.id, Key: key, Err: ended(ctx), Hint: "nothing was asked"}
+		return &RunError{Op: "ask", RunID: r.id, Key: key, Err: r.store.ended(ctx), Hint: "nothing was asked"}
 	}
 	until, err := r.ask(s, key, q, c)
 	if err != nil {
@@ -158,7 +158,10 @@ func (r *Run) awaitAnswer(ctx context.Context, s *scope, key string, q question,
 	}
 	var expire <-chan time.Time
 	if !until.IsZero() {
-		rest := series.Rest(r.store.now(), until, max(c.within, 0))
+		rest := until.Sub(r.store.now()) // what was recorded holds, also for a start that sets no time
+		if c.within > 0 {
+			rest = series.Rest(r.store.now(), until, c.within)
+		}
 		if rest <= 0 {
 			return r.expire(s, key, c)
 		}
@@ -185,7 +188,7 @@ func (r *Run) awaitAnswer(ctx context.Context, s *scope, key string, q question,
 			if s.base.Err() != nil {
 				return r.stopped(s, key)
 			}
-			return &RunError{Op: "wait", RunID: r.id, Key: key, Err: ended(ctx), Hint: "the question stays open"}
+			return &RunError{Op: "wait", RunID: r.id, Key: key, Err: r.store.ended(ctx), Hint: "the question stays open"}
 		}
 	}
 	return nil
@@ -222,7 +225,7 @@ func (r *Run) ask(s *scope, key string, q question, c awaitConfig) (until time.T
 // expire ends a question that nobody has answered in time.
 func (r *Run) expire(s *scope, key string, c awaitConfig) error {
 	if !c.hasElse {
-		why := fmt.Errorf("nobody answered within %v: %w", c.within, context.DeadlineExceeded)
+		why := fmt.Errorf("nobody answered in time: %w", context.DeadlineExceeded)
 		if err := r.recordFailure(key, tried{}, c.within, why, ending{final: true}); err != nil {
 			return r.writeError("record", key, err)
 		}
@@ -233,7 +236,7 @@ func (r *Run) expire(s *scope, key string, c awaitConfig) error {
 		return &RunError{Op: "answer", RunID: r.id, Key: key, Err: fmt.Errorf("%w: default answer: %w", ErrInvalid, err), Hint: "the question stays open"}
 	}
 	now := r.store.now()
-	b := line.NewBody(journal.KindAnswer, key, now).Str("by", "").Str("reason", fmt.Sprintf("nobody answered within %v", c.within))
+	b := line.NewBody(journal.KindAnswer, key, now).Str("by", "").Str("reason", "nobody answered in time")
 	err = r.record(withValue(b, text, reflect.TypeOf(c.fallback)), true, s.alive, func(f *journal.Fold, span journal.Span) {
 		f.Answer(key, span, now.UnixMicro())
 	})

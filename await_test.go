@@ -179,7 +179,7 @@ func TestAwaitWithin(t *testing.T) {
 		}
 		for range 2 { // as on every start
 			_, err := pawl.Do(t.Context(), s, "none", approve(&calls, fallback[0]))
-			if se, ok := errors.AsType[*pawl.StepError](err); !ok || !se.Final || !strings.Contains(err.Error(), "nobody answered within 1h0m0s") {
+			if se, ok := errors.AsType[*pawl.StepError](err); !ok || !se.Final || !strings.Contains(err.Error(), "nobody answered in time") {
 				t.Errorf("%v", err)
 			}
 		}
@@ -191,6 +191,17 @@ func TestAwaitWithin(t *testing.T) {
 		ckNil(t, s.Answer(t.Context(), "none", "may I", wait.Approval{Approved: true}, "ann", "in time"))
 		if v, err := pawl.Do(t.Context(), s, "none", approve(&calls, fallback[0])); v != "true " || err != nil {
 			t.Errorf("%q, %v", v, err)
+		}
+		// A start that sets no time does not end the one that was recorded, neither early nor never.
+		_, err = pawl.Do(t.Context(), s, "later", approve(&calls, fallback[0]))
+		wantErr(t, err, pawl.ErrWaiting)
+		time.Sleep(59 * time.Minute)
+		_, err = pawl.Do(t.Context(), s, "later", approve(&calls))
+		wantErr(t, err, pawl.ErrWaiting)
+		time.Sleep(time.Minute)
+		_, err = pawl.Do(t.Context(), s, "later", approve(&calls))
+		if se, ok := errors.AsType[*pawl.StepError](err); !ok || !se.Final {
+			t.Errorf("when the time is over: %v", err)
 		}
 		// And while somebody waits here.
 		if v, err := pawl.Do(t.Context(), s, "here", approve(&calls, append(fallback, wait.Block(5*time.Hour))...)); v != "false nobody said yes" || err != nil {

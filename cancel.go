@@ -94,8 +94,8 @@ func (s *Store) Reopen(ctx context.Context, id, by, reason string) error {
 // text returns what a person says as it may be written.
 func (s *Store) text(t string) string { return bounded((&Run{store: s}).hide(t)) }
 
-// cancellation returns the cancellation that waits in a run's inbox, nil if there is none, or
-// if its owner has taken it and did not get to removing it.
+// cancellation returns the cancellation that lies in a run's inbox, nil if there is none. Its
+// owner may have taken it and not got to removing it: then the fold knows its Mail.
 func (s *Store) cancellation(id string, fold *journal.Fold) (*inbox.Entry, error) {
 	mail, err := inbox.Read(s.dir.FS, s.dir.Inbox(id), fold.Header.UID)
 	for i := range mail {
@@ -168,7 +168,7 @@ func (r *Run) takeMail() error {
 	r.mu.Unlock()
 	mail, err := inbox.Read(r.store.dir.FS, r.store.dir.Inbox(r.id), uid)
 	if err != nil {
-		err = &RunError{Op: "read the inbox of", RunID: r.id, Err: err, Hint: "nothing was changed"}
+		err = &RunError{Op: "read the inbox of", RunID: r.id, Err: err, Hint: "that file was left as it is; look at it, remove it if it is nobody's word, and start again"}
 	}
 	for i := range mail {
 		switch e := &mail[i]; e.Kind {
